@@ -34,6 +34,7 @@ mod main {
     mod limits;
     mod media;
     mod oauth;
+    mod overload;
     mod pages;
     mod passwords;
     mod power_loss;

@@ -52,6 +52,7 @@ pub(crate) async fn authenticated(
         signed.check_body(&whole).map_err(|_| AuthError::from(Refusal::BodyChanged))?;
         request = Request::from_parts(head, Body::from(whole));
     }
+    begin_work(&request)?;
     let principal = Arc::new(authenticated.principal);
     request.extensions_mut().insert(Arc::clone(&principal));
     let mut response = next.run(request).await;
@@ -68,6 +69,11 @@ fn charge(request: &Request, principal: &Principal) {
     if let Some(intake) = request.extensions().get::<Arc<Intake>>() {
         intake.charge(principal.account.uid);
     }
+}
+
+/// Counts the request as one in flight from now on. It did not while its password waited to be hashed.
+fn begin_work(request: &Request) -> Result<(), Problem> {
+    request.extensions().get::<Arc<Intake>>().map_or(Ok(()), |intake| intake.begin_work())
 }
 
 /// The request as the authenticator sees it, with the public address instead of the Host header.

@@ -1,10 +1,11 @@
 //! Resource accounting while a request body arrives.
 //!
-//! A body arrives as slowly as its sender likes. A request therefore gives up its slot while it waits for the body, and
-//! acquires one again when the body is complete. The received bytes count against a budget of the process, and against
+//! A body arrives as slowly as its sender likes. A request therefore gives up its slot, and its place among those in
+//! flight, while it waits for the body, and acquires them again when the body is complete. The received bytes count against a budget of the process, and against
 //! the share of the sender, until the body is read or the request ends.
 
 use super::Problem;
+use super::admission::{Admission, InFlight, Work};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use model::Uid;
@@ -30,6 +31,7 @@ const SHARE: usize = BUDGET / 8;
 pub(super) struct Capacity {
     slots: Arc<Semaphore>,
     bodies: Arc<Mutex<BodyBytes>>,
+    admission: Admission,
 }
 
 /// Body bytes held now.
@@ -48,22 +50,23 @@ enum Sender {
 
 impl Capacity {
     /// Capacity for this many concurrent requests.
-    pub(super) fn new(requests: usize) -> Capacity {
-        Capacity { slots: Arc::new(Semaphore::new(requests)), bodies: Arc::default() }
+    pub(super) fn new(requests: usize, admission: Admission) -> Capacity {
+        Capacity { slots: Arc::new(Semaphore::new(requests)), bodies: Arc::default(), admission }
     }
 
     /// Admits a request from this address. `None` if no slot is free.
-    pub(super) fn admit(&self, from: IpAddr) -> Option<Arc<Intake>> {
+    pub(super) fn admit(&self, from: IpAddr, work: Work) -> Option<Arc<Intake>> {
         let slot = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         let state = IntakeState {
             slot: Some(slot),
+            in_flight: None,
             sender: Sender::Address(subscriber_of(from)),
             held: 0,
             waiting_since: None,
             waited: Duration::ZERO,
             refusal: None,
         };
-        Some(Arc::new(Intake { capacity: self.clone(), state: Mutex::new(state) }))
+        Some(Arc::new(Intake { capacity: self.clone(), work, state: Mutex::new(state) }))
     }
 }
 
@@ -106,11 +109,13 @@ enum BodyRefusal {
 /// The capacity that a request holds, from its header to its response.
 pub(super) struct Intake {
     capacity: Capacity,
+    work: Work,
     state: Mutex<IntakeState>,
 }
 
 struct IntakeState {
     slot: Option<OwnedSemaphorePermit>,
+    in_flight: Option<InFlight>,
     sender: Sender,
     held: usize,
     waiting_since: Option<Instant>,
@@ -125,6 +130,19 @@ impl Intake {
             return body;
         }
         Body::new(Metered { inner: body, intake: Arc::clone(self) })
+    }
+
+    /// The request is authenticated and its work begins: it counts as one in flight, if there are not too many.
+    pub(super) fn begin_work(&self) -> Result<(), Problem> {
+        let in_flight = self.capacity.admission.begin(self.work).ok_or_else(Problem::busy)?;
+        self.state().in_flight = Some(in_flight);
+        Ok(())
+    }
+
+    /// The response begins: the request is no longer in flight.
+    pub(super) fn end_work(&self) {
+        let in_flight = self.state().in_flight.take();
+        in_flight.into_iter().for_each(InFlight::end);
     }
 
     /// Charges the body to the account's share from now on.
@@ -180,6 +198,7 @@ impl Intake {
     fn pause(&self) {
         let mut state = self.state();
         state.slot = None;
+        state.in_flight.iter_mut().for_each(InFlight::pause);
         state.waiting_since.get_or_insert_with(Instant::now);
     }
 
@@ -201,6 +220,7 @@ impl Intake {
             let slot = Arc::clone(&self.capacity.slots).try_acquire_owned();
             state.slot = Some(slot.map_err(|_| BodyRefusal::Full)?);
         }
+        state.in_flight.iter_mut().for_each(InFlight::resume);
         Ok(())
     }
 

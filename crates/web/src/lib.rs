@@ -8,6 +8,7 @@ mod access;
 mod account_cursor;
 mod accounts;
 mod activity;
+mod admission;
 mod answer_cache;
 mod authenticated;
 mod body;

@@ -2,10 +2,11 @@
 //! requests, request log.
 
 use crate::negotiate::Accept;
-use crate::pages::problem_page_for;
+use crate::pages::{problem_page, problem_page_for};
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::{Entrance, Service};
+use crate::site::Site;
 use crate::telemetry;
 use auth::Principal;
 use auth::audit::{self, Origin};
@@ -53,23 +54,31 @@ pub(crate) async fn handle_request(
     next: Next,
 ) -> Response {
     let started = Instant::now();
-    // Parsed only for a problem.
-    let accept: Vec<HeaderValue> = request.headers().get_all(ACCEPT).iter().cloned().collect();
     let method = request.method().clone();
     let cors = Cors(&service.entrance.cors_origins);
     let origin = cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| route_of(path.as_str()));
+    let id = request_id();
+    let remote = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    if !service.entrance.admission.admits(remote) {
+        // This must cost little, so it is not logged; the begin and the end of an overload are.
+        let mut response = refuse(&service.site, request.headers());
+        add_headers(&mut response, None, &id, &cors, origin);
+        service.entrance.history.answered(response.status());
+        telemetry::request(route, &method, response.status(), started.elapsed());
+        return response;
+    }
+    // Parsed only for a problem.
+    let accept: Vec<HeaderValue> = request.headers().get_all(ACCEPT).iter().cloned().collect();
     // Tickets and subscriptions are secrets, and addresses of pictures say who reads what: the log shows the route
     // instead of the path.
     let secret = ["{ticket}", "{subscription}", "{mac}"].iter().any(|part| route.contains(part));
     let shown = if secret { route } else { request.uri().path() };
     let path: String = shown.chars().take(MAX_LOGGED_PATH).collect();
-    let id = request_id();
 
     let span = telemetry::request_span(route, &request, &id);
-    let remote = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     let requested = Origin { remote, request: id.clone() };
-    let handled = audit::within(requested, run_limited(&service.entrance, request, next));
+    let handled = audit::within(requested, run_limited(&service.entrance, route, request, next));
     let mut response = handled.instrument(span.clone()).await;
     let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
@@ -77,17 +86,11 @@ pub(crate) async fn handle_request(
         response = problem.respond(&service.site, Accept::of_lines(&accept).prefers_xml());
         principal.map(|principal| response.extensions_mut().insert(principal));
     }
-    let withheld = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND);
-    let headers = response.headers_mut();
-    if withheld {
+    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND) {
         // The response changes with a credential or when the resource is created.
-        headers.extend([Caching::Never.header()]);
+        response.headers_mut().extend([Caching::Never.header()]);
     }
-    headers.insert(REQUEST_ID, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-    headers.insert(VARY, vary.unwrap_or(HeaderValue::from_static("Accept, Accept-Encoding")));
-    cors.expose(origin, headers);
+    add_headers(&mut response, vary, &id, &cors, origin);
 
     let elapsed = started.elapsed();
     service.entrance.history.answered(response.status());
@@ -102,7 +105,33 @@ pub(crate) async fn handle_request(
     response
 }
 
-async fn run_limited(entrance: &Entrance, request: Request, next: Next) -> Response {
+/// The response to a request that is refused because of overload.
+fn refuse(site: &Site, headers: &HeaderMap) -> Response {
+    let (problem, accept) = (Problem::busy(), Accept::of(headers));
+    if accept.prefers_html() {
+        problem_page(&problem, site)
+    } else {
+        problem.respond(site, accept.prefers_xml())
+    }
+}
+
+/// Adds the headers that all responses have.
+fn add_headers(
+    response: &mut Response,
+    vary: Option<HeaderValue>,
+    id: &str,
+    cors: &Cors<'_>,
+    origin: Option<HeaderValue>,
+) {
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("-")));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    headers.insert(VARY, vary.unwrap_or(HeaderValue::from_static("Accept, Accept-Encoding")));
+    cors.expose(origin, headers);
+}
+
+async fn run_limited(entrance: &Entrance, route: &'static str, request: Request, next: Next) -> Response {
     let header_bytes: usize =
         request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if request.uri().path_and_query().map_or(0, |both| both.as_str().len()) > MAX_URI {
@@ -118,13 +147,15 @@ async fn run_limited(entrance: &Entrance, request: Request, next: Next) -> Respo
         return answer;
     }
     let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-    let Some(intake) = entrance.capacity.admit(peer) else {
+    let work = (route, request.method().is_safe());
+    let Some(intake) = entrance.capacity.admit(peer, work) else {
         return Problem::busy().into_response();
     };
     let mut request = request.map(|body| intake.meter(body));
     request.extensions_mut().insert(Arc::clone(&intake));
     // A panic fails only its own request.
     let handled = intake.within(REQUEST_TIMEOUT, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    intake.end_work();
     // The handler sees only that the body ended early. The intake knows why.
     match (intake.refusal(), handled) {
         (Some(problem), _) => problem.into_response(),

@@ -1,6 +1,7 @@
 //! The state of the router: the parts that handlers ask for by type.
 
 use crate::accounts::Accounts;
+use crate::admission::Admission;
 use crate::answer_cache::AnswerCache;
 use crate::history::History;
 use crate::intake::Capacity;
@@ -58,6 +59,8 @@ pub struct Parts {
     pub quotas: Quotas,
     /// How many requests an account may send.
     pub requests: RequestLimits,
+    /// How many requests may be queued before others are refused. `None`: any number.
+    pub queued_requests: Option<u32>,
 }
 
 /// The state of the router. Clones share it: every layer and extractor of a request makes one.
@@ -127,6 +130,8 @@ pub(crate) struct Entrance {
     pub(crate) history: History,
     /// Request slots, and the byte budget of arriving bodies.
     pub(crate) capacity: Capacity,
+    /// Refuses requests during overload.
+    pub(crate) admission: Admission,
 }
 
 /// The OpenAPI document. It never changes while the server runs.
@@ -206,6 +211,7 @@ impl Service {
             media,
             quotas,
             requests,
+            queued_requests,
         } = parts;
         let site = site.searching_text(store.searches_text());
         let media = Media::new(&site, media);
@@ -241,8 +247,13 @@ impl Service {
                 .with_quotas(quotas, retention),
             batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         };
-        let entrance =
-            Entrance { cors_origins, history: History::default(), capacity: Capacity::new(MAX_REQUESTS) };
+        let admission = Admission::new(queued_requests);
+        let entrance = Entrance {
+            cors_origins,
+            history: History::default(),
+            capacity: Capacity::new(MAX_REQUESTS, admission.clone()),
+            admission,
+        };
         let requests = RequestLimiter::new(requests, clock.clone());
         Service(Arc::new(Inner {
             requests: Arc::new(requests),
@@ -276,6 +287,11 @@ impl Service {
     /// Counts requests that another process has accepted.
     pub fn count_remote_requests(&self, counts: &[(Uid, u32)]) {
         self.requests.count_remote(counts);
+    }
+
+    /// Measures the run queue, by which requests are refused during overload, as long as the server runs.
+    pub async fn watch_overload(&self) {
+        self.entrance.admission.clone().watch().await;
     }
 
     /// Records a sample of the metrics for the operator's page.

@@ -3,7 +3,7 @@
 
 use axum::extract::Request;
 use http::{Method, StatusCode};
-use metrics::{counter, describe_counter, describe_histogram, histogram};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use model::TraceContext;
 use std::time::Duration;
 use store::trace::{self, SPANS};
@@ -14,6 +14,13 @@ const REQUESTS: &str = "tofrom_http_requests_total";
 /// Time from the request headers to the response headers, by `route`.
 pub const REQUEST_SECONDS: &str = "tofrom_http_request_duration_seconds";
 
+/// Requests that were refused because of overload, by `reason`.
+const REFUSED: &str = "tofrom_requests_refused_total";
+/// Requests in the run queue at the last sample.
+const QUEUED: &str = "tofrom_requests_queued";
+/// Requests per second that an address may send now.
+const ADDRESS_RATE: &str = "tofrom_requests_address_rate";
+
 /// Describes the metrics to the recorder of the process.
 pub fn describe_metrics() {
     describe_counter!(REQUESTS, "HTTP responses, by route, method and status class.");
@@ -21,6 +28,23 @@ pub fn describe_metrics() {
         REQUEST_SECONDS,
         "Seconds from the request headers to the response headers, by route."
     );
+    describe_counter!(REFUSED, "Requests refused because of overload, by reason.");
+    describe_gauge!(QUEUED, "Requests in the run queue at the last sample.");
+    describe_gauge!(
+        ADDRESS_RATE,
+        "Requests per second of an address that are admitted; +Inf without overload."
+    );
+}
+
+/// Counts a request that was refused because of overload.
+pub(super) fn refused(reason: &'static str) {
+    counter!(REFUSED, "reason" => reason).increment(1);
+}
+
+/// Records a sample of the run queue, and the requests per second that an address may send from now on.
+pub(super) fn queue(requests: u64, rate: Option<f64>) {
+    gauge!(QUEUED).set(requests as f64);
+    gauge!(ADDRESS_RATE).set(rate.unwrap_or(f64::INFINITY));
 }
 
 /// Records an answered request.

@@ -53,6 +53,9 @@ Settings (file, environment):
                         maximum open connections of one address [256]
   limits.exempt_networks
                         networks without that limit: 10.1.0.0/16 [none; proxy.trusted is always exempt]
+  limits.queued_requests
+                        requests that may wait for the processor or the store before others get 503; off: any
+                        number [64]
   shutdown_delay        how long to accept requests after SIGTERM while /readyz answers 503, so that a load
                         balancer notices: 5s [0s]
   sources.networks      private networks that sources may be fetched from: 10.1.0.0/16 [none]

@@ -167,6 +167,8 @@ pub struct RawLimits {
     pub requests: Option<String>,
     /// Requests per operator account: `50/s burst 500`, or `off`.
     pub operator_requests: Option<String>,
+    /// Requests that may be queued before others are refused: `64`, or `off`.
+    pub queued_requests: Option<String>,
     /// Maximum number of rows that a read looks at.
     pub rows_per_read: Option<u32>,
     /// Maximum number of activities per account.
@@ -262,7 +264,7 @@ enum Shape {
 }
 
 /// The names of all settings. A test compares them with the fields of [`RawConfig`].
-const SETTINGS: [(&str, Shape); 73] = [
+const SETTINGS: [(&str, Shape); 74] = [
     ("base_url", Shape::Single),
     ("listen", Shape::Single),
     ("admin_listen", Shape::Single),
@@ -317,6 +319,7 @@ const SETTINGS: [(&str, Shape); 73] = [
     ("limits.exempt_networks", Shape::List),
     ("limits.requests", Shape::Single),
     ("limits.operator_requests", Shape::Single),
+    ("limits.queued_requests", Shape::Single),
     ("limits.rows_per_read", Shape::Number),
     ("limits.activities", Shape::Number),
     ("limits.activity_size", Shape::Single),

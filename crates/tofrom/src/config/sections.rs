@@ -29,6 +29,8 @@ pub struct ClientLimits {
     pub requests: Option<Rate>,
     /// Requests per operator account. `None`: no limit.
     pub operator_requests: Option<Rate>,
+    /// Requests that may be queued before others are refused. `None`: any number.
+    pub queued_requests: Option<u32>,
     /// Maximum number of rows that a read looks at.
     pub rows_per_read: usize,
     /// How much an account may store.
@@ -42,6 +44,7 @@ impl Default for ClientLimits {
             exempt_networks: Trusted::default(),
             requests: Some(Rate { per_second: 50, burst: 500 }),
             operator_requests: None,
+            queued_requests: Some(64),
             rows_per_read: 50_000,
             quotas: Quotas::default(),
         }
@@ -61,6 +64,18 @@ fn rate(name: &'static str, text: Option<&str>, default: Option<Rate>) -> Result
         _ => parsed().map(Some).ok_or_else(|| {
             ConfigError::invalid(name, text, "requests per second and a burst, like 50/s burst 500, or off")
         }),
+    }
+}
+
+/// Parses a number above 0; `off` is none.
+fn number(name: &'static str, text: Option<&str>, default: Option<u32>) -> Result<Option<u32>, ConfigError> {
+    match text {
+        None => Ok(default),
+        Some("off") => Ok(None),
+        Some(text) => match text.parse() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(ConfigError::invalid(name, text, "a number above 0, like 64, or off")),
+        },
     }
 }
 
@@ -85,6 +100,11 @@ impl RawConfig {
                 "limits.operator_requests",
                 operator_requests.as_deref(),
                 defaults.operator_requests,
+            )?,
+            queued_requests: number(
+                "limits.queued_requests",
+                self.limits.queued_requests.as_deref(),
+                defaults.queued_requests,
             )?,
             rows_per_read: self.limits.rows_per_read.map_or(defaults.rows_per_read, |rows| rows as usize),
             quotas: self.quotas()?,

@@ -110,6 +110,12 @@ impl Serving {
         plain(self.admin, "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status
     }
 
+    /// The text of `/metrics`.
+    pub(super) fn metrics(&self) -> String {
+        let answer = plain(self.admin, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        answer.text().to_owned()
+    }
+
     /// Sends SIGTERM.
     pub(super) fn signal(&self) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();

@@ -30,6 +30,7 @@ pub(crate) use sign_in::{
 };
 pub(crate) use unread::{seen_methods, unread_methods};
 
+use crate::intake::Intake;
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::Service;
@@ -46,6 +47,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use model::encode_component;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// Routes for an address that only shows a page.
 fn get_only(methods: MethodRouter<Service>) -> MethodRouter<Service> {
@@ -73,7 +75,10 @@ impl FromRequestParts<Service> for Person {
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Person, Response> {
         match signed_in(&service.auth, &parts.headers).await {
-            Ok(Some(person)) => Ok(Person(person)),
+            Ok(Some(person)) => {
+                begin_work(parts).map_err(IntoResponse::into_response)?;
+                Ok(Person(person))
+            }
             Ok(None) => {
                 // Signing in does not resubmit a form.
                 let target = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
@@ -91,6 +96,14 @@ impl FromRequestParts<Service> for Visitor {
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Visitor, Infallible> {
         // A public page is shown even if the session cannot be checked.
         Ok(Visitor(signed_in(&service.auth, &parts.headers).await.unwrap_or_default()))
+    }
+}
+
+/// Counts a request for a page as one in flight. Forms do not count: some of them wait for a password to be hashed.
+fn begin_work(parts: &Parts) -> Result<(), Problem> {
+    match parts.extensions.get::<Arc<Intake>>() {
+        Some(intake) if parts.method == Method::GET => intake.begin_work(),
+        _ => Ok(()),
     }
 }
 

@@ -145,6 +145,7 @@ fn service(
             account: config.limits.requests,
             operator: config.limits.operator_requests,
         },
+        queued_requests: config.limits.queued_requests,
     })
 }
 
@@ -190,6 +191,8 @@ impl ServiceParts {
     /// Wakes live streams for deliveries of other processes, takes samples, and closes the streams at shutdown.
     fn watch(&self, running: &mut Running, service: Service) {
         self.poll_floor(running);
+        let watched = service.clone();
+        running.spawn_background(async move { watched.watch_overload().await });
         running.spawn_background(take_samples(service));
         let stopped = running.stop_public.clone().cancelled_owned();
         let closing = Arc::clone(&self.hub);
