@@ -75,8 +75,8 @@ pub async fn erase_due<F: Future<Output = ()>>(
 /// Accounts that a look at the queue reads.
 const WATCHED: usize = 1_000;
 
-/// Notices the erasures of other processes, for one that caches what belongs to accounts. An account stays in the queue for
-/// at least [`SETTLED_AFTER`]: looks at shorter intervals see each, and see it leave.
+/// Notices the erasures of other processes, for one that caches what belongs to accounts. An account stays in the queue
+/// for at least `SETTLED_AFTER`: looks at shorter intervals see each, and see it leave.
 #[derive(Debug, Default)]
 pub struct ErasureWatch {
     /// The queue at the last look, and the time of that look.

@@ -1,9 +1,9 @@
 //! Whether the holders of leases still run: each listens on its own subject, so that after a crash others need not wait
 //! until its leases end.
 //!
-//! NATS answers at once if nobody listens. A holder counts as gone only after two such answers, because one may come while
-//! it connects to another server. A holder that is frozen, or whose answer does not come in time, counts as running. If a
-//! running one is taken for gone, two processes do the same work until its leases end, as after a freeze.
+//! NATS answers at once if there is no listener. A holder counts as gone only after two such answers, because one may come
+//! while it connects to another server. A holder that is frozen, or whose answer does not come in time, counts as running.
+//! If a running one is taken for gone, two processes do the same work until its leases end, as after a freeze.
 
 use super::JetStream;
 use async_nats::{Client, RequestErrorKind};
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 const TIMEOUT: Duration = Duration::from_millis(500);
 /// How long an answer is remembered: a process asks for the holders of many leases one after the other.
 const REMEMBERED: Duration = Duration::from_secs(1);
-/// The time between the first answer that nobody listens, and the one after which the holder counts as gone.
+/// The time between the first answer without a listener, and the one after which the holder counts as gone.
 const ABSENT_FOR: Duration = Duration::from_secs(3);
 /// After this time an answer no longer supports another.
 const FORGOTTEN: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ struct Own {
 #[derive(Clone, Copy)]
 struct Seen {
     asked: Instant,
-    /// Since when nobody has listened.
+    /// Since when there has been no listener.
     absent_since: Option<Instant>,
 }
 
@@ -99,7 +99,7 @@ impl JetStream {
     }
 }
 
-/// Whether somebody listens. `true` if that cannot be known.
+/// Whether a process listens. `true` if that cannot be known.
 async fn listens(client: &Client, subject: String) -> bool {
     let answer = tokio::time::timeout(TIMEOUT, client.request(subject, "".into())).await;
     !matches!(answer, Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders)

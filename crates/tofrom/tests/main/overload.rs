@@ -16,7 +16,7 @@ const MANY: usize = 24;
 const FEW: usize = 16;
 
 /// How long clients try to be refused. They are after a fraction of a second, unless the host stands still.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn account(folder: &Folder, name: &str) -> String {
     succeed(folder, &["account", "add", name, "--no-password", "--public"], "");
@@ -83,7 +83,7 @@ fn under_load(
 fn until(kept: &AtomicUsize, number: usize) {
     let started = Instant::now();
     while kept.load(Ordering::Relaxed) < number {
-        assert!(started.elapsed() < PATIENCE, "{} of {number}", kept.load(Ordering::Relaxed));
+        assert!(started.elapsed() < TIMEOUT, "{} of {number}", kept.load(Ordering::Relaxed));
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -121,7 +121,7 @@ fn an_overloaded_service_refuses_requests_and_recovers() {
     let recovered = || client.get("/social/200909/activity/ann/from", &[("ServicePSK", &key), JSON]).status;
     let started = Instant::now();
     while recovered() != 200 {
-        assert!(started.elapsed() < PATIENCE, "it recovers");
+        assert!(started.elapsed() < TIMEOUT, "it recovers");
         std::thread::sleep(Duration::from_millis(50));
     }
     // Long after: nothing is refused.
@@ -170,10 +170,10 @@ fn without_the_limit_nothing_is_refused() {
     serving.stop();
 }
 
-/// Requests that wait for a password to be hashed do not count: more guessers wait than may be queued, and everybody else is
+/// Requests that wait for a password to be hashed do not count: more guessers wait than may be queued, and others are
 /// served.
 #[test]
-fn waiting_guessers_make_nobody_refused() {
+fn waiting_guessers_make_no_other_client_refused() {
     const GUESSERS: usize = 60;
     const QUEUED: usize = 16;
     let folder = Folder::new();

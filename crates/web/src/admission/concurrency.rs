@@ -74,7 +74,7 @@ impl Concurrency {
         Some(self.resume(now))
     }
 
-    /// A request counts, whatever the limit is.
+    /// A request counts, also above the limit.
     pub(super) fn resume(&mut self, now: Duration) -> Begun {
         self.in_flight += 1;
         Begun { at: now, few: self.in_flight <= (self.lowest / 4).max(1) }

@@ -174,7 +174,7 @@ mod tests {
             }
         }
 
-        /// The rate stays between the highest rate of an address and a part of it, whatever the samples are.
+        /// The rate stays between the highest rate of an address and a part of it, with any samples.
         #[test]
         fn the_rate_is_bounded(
             samples in prop::collection::vec((any::<u64>(), 0..1_000_u64, 0.0..1e9_f64), 1..300),

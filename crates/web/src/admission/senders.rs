@@ -1,8 +1,8 @@
 //! The rates at which addresses send requests, and the choice of those to refuse.
 //!
 //! Everything is refused from above: the rate that an address may reach is the same for all, so that of those who send
-//! the most, the most is refused, and the others are not affected (max-min fairness). The table has a fixed size;
-//! addresses with the same hash share a slot, and the hash is keyed, so that nobody chooses with whom.
+//! the most, the most is refused, and the others are not affected (max-min fairness). The table has a fixed size.
+//! Addresses with the same hash share a slot. The hash is keyed, so that no client can choose the addresses of its slot.
 
 use model::network::subscriber_of;
 use std::hash::{BuildHasher, RandomState};
