@@ -3,7 +3,7 @@
 use super::cluster::Cluster;
 use futures::future::{join_all, try_join_all};
 use futures::{StreamExt, TryStreamExt, stream};
-use model::{ActivityId, Entry, EntryReason, Uid};
+use model::{Account, ActivityId, Entry, EntryReason};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
@@ -81,8 +81,11 @@ impl Bare {
 /// A page for which everything is known beforehand.
 pub(crate) struct BarePage {
     owner: i64,
+    name: String,
     reasons: Vec<(i8, i64)>,
     actors: Vec<i64>,
+    /// The names of all other actors of the page.
+    others: Vec<String>,
     ids: Vec<Uuid>,
     year: i32,
     reading: PreparedStatement,
@@ -90,7 +93,18 @@ pub(crate) struct BarePage {
     slices: [PreparedStatement; 2],
     edges: PreparedStatement,
     removals: PreparedStatement,
+    relations: PreparedStatement,
     state: PreparedStatement,
+    states: PreparedStatement,
+}
+
+/// How states are read.
+#[derive(Clone, Copy)]
+pub(crate) enum States {
+    /// A statement for each.
+    Single,
+    /// One statement for all. Here every node has all rows; elsewhere there would be one for each node.
+    Grouped,
 }
 
 /// Rows that the service first requests for each of three reasons.
@@ -98,11 +112,16 @@ const PORTION: i32 = 28;
 const YEAR: i64 = 31_556_952_000;
 
 impl BarePage {
-    /// The first page of an account with these entries on it and after it.
-    pub(crate) async fn new(bare: &Bare, owner: Uid, entries: &[Entry]) -> BarePage {
+    /// The first page of an account with these entries on it and after it, of these other actors.
+    pub(crate) async fn new(
+        bare: &Bare,
+        owner: &Account,
+        entries: &[Entry],
+        others: Vec<String>,
+    ) -> BarePage {
         let slice = |table: &str| {
             format!(
-                "SELECT received_ms, aid, entry FROM feed.{table} WHERE uid = ? AND box = ? AND bucket = ?
+                "SELECT received_ms, aid, entry FROM feed.{table} WHERE uid = ? AND reason = ? AND bucket = ?
                  AND (received_ms, aid) < (?, ?) AND (received_ms, aid) >= (?, ?) LIMIT ?"
             )
         };
@@ -111,13 +130,15 @@ impl BarePage {
         actors.sort_unstable();
         actors.dedup();
         let directory =
-            bare.prepare("SELECT box, bucket FROM feed.directory WHERE uid = ? AND ord = ?").await;
-        let listed = bare.session.execute_unpaged(&directory, (owner.0, 0_i8)).await.unwrap();
+            bare.prepare("SELECT reason, bucket FROM feed.directory WHERE uid = ? AND ord = ?").await;
+        let listed = bare.session.execute_unpaged(&directory, (owner.uid.0, 0_i8)).await.unwrap();
         let listed = listed.into_rows_result().unwrap();
         BarePage {
-            owner: owner.0,
+            owner: owner.uid.0,
+            name: owner.name.as_str().to_owned(),
             reasons: listed.rows::<(i8, i64)>().unwrap().map(Result::unwrap).collect(),
             actors,
+            others,
             ids: entries.iter().map(|entry| Uuid::from_bytes(*entry.id.as_bytes())).collect(),
             year: i32::try_from(entries[0].received.0 / YEAR).unwrap(),
             reading: bare
@@ -129,17 +150,24 @@ impl BarePage {
                 bare.prepare(&slice("followed_received")).await,
             ],
             edges: bare
-                .prepare("SELECT followee, edge FROM feed.following WHERE uid = ? AND followee IN ?")
+                .prepare("SELECT followee, edge, filter FROM feed.following WHERE uid = ? AND followee IN ?")
                 .await,
             removals: bare
                 .prepare("SELECT aid FROM feed.removal WHERE uid = ? AND year = ? AND aid IN ?")
                 .await,
+            relations: bare
+                .prepare(
+                    "SELECT kind, other, cell FROM feed.relation
+                     WHERE name = ? AND kind IN (0, 1, 2) AND other IN ?",
+                )
+                .await,
             state: bare.prepare("SELECT state FROM feed.activity WHERE aid = ?").await,
+            states: bare.prepare("SELECT aid, state FROM feed.activity WHERE aid IN ?").await,
         }
     }
 
     /// Reads the page with the same steps as the service; returns the number of statements.
-    pub(crate) async fn read(&self, bare: &Bare) -> usize {
+    pub(crate) async fn read(&self, bare: &Bare, states: States) -> usize {
         let (least, owner) = (Uuid::from_bytes(*ActivityId::MIN.as_bytes()), self.owner);
         bare.run(&self.reading, (owner,)).await;
         bare.run(&self.directory, (owner, 0_i8)).await;
@@ -148,11 +176,23 @@ impl BarePage {
             bare.run(slice, (owner, one, bucket, i64::MAX, least, i64::MIN, least, PORTION))
         }))
         .await;
-        bare.run(&self.edges, (owner, &self.actors)).await;
-        bare.run(&self.removals, (owner, self.year, &self.ids)).await;
-        let found = join_all(self.ids.iter().map(|id| bare.run(&self.state, (id,)))).await;
-        assert!(found.iter().all(|rows| *rows == 1));
-        4 + self.reasons.len() + self.ids.len()
+        tokio::join!(
+            bare.run(&self.edges, (owner, &self.actors)),
+            bare.run(&self.removals, (owner, self.year, &self.ids)),
+            bare.run(&self.relations, (&self.name, &self.others)),
+        );
+        let others = 5 + self.reasons.len();
+        match states {
+            States::Single => {
+                let found = join_all(self.ids.iter().map(|id| bare.run(&self.state, (id,)))).await;
+                assert!(found.iter().all(|rows| *rows == 1));
+                others + self.ids.len()
+            }
+            States::Grouped => {
+                assert_eq!(bare.run(&self.states, (&self.ids,)).await, self.ids.len());
+                others + 1
+            }
+        }
     }
 }
 
@@ -169,7 +209,7 @@ pub(crate) struct Row {
     pub(crate) bucket: i64,
     pub(crate) time: i64,
     pub(crate) id: Uuid,
-    pub(crate) cell: Vec<u8>,
+    pub(crate) cells: Vec<Vec<u8>>,
     pub(crate) version: i64,
     pub(crate) position: i64,
 }
@@ -178,8 +218,8 @@ impl BareDelivery {
     pub(crate) async fn new(bare: &Bare) -> BareDelivery {
         let entry = |order: &str| {
             format!(
-                "INSERT INTO feed.followed_{order} (uid, box, bucket, {order}_ms, aid, entry)
-                 VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?"
+                "UPDATE feed.followed_{order} USING TIMESTAMP ? SET entry = ?
+                 WHERE uid = ? AND reason = ? AND bucket = ? AND {order}_ms = ? AND aid = ?"
             )
         };
         BareDelivery {
@@ -187,7 +227,7 @@ impl BareDelivery {
             published: bare.prepare(&entry("published")).await,
             arrival: bare
                 .prepare(
-                    "INSERT INTO feed.arrival (uid, segment, position, aid, box, received_ms)
+                    "INSERT INTO feed.arrival (uid, segment, position, aid, reason, received_ms)
                      VALUES (?, ?, ?, ?, ?, ?)",
                 )
                 .await,
@@ -197,8 +237,8 @@ impl BareDelivery {
     /// Delivers a row to these followers.
     pub(crate) async fn deliver(&self, bare: &Bare, followers: &[i64], row: &Row) {
         let each = followers.iter().map(|uid| async move {
-            let Row { bucket, time, id, cell, version, position } = row;
-            let entry = (*uid, 2_i8, *bucket, *time, *id, cell, *version);
+            let Row { bucket, time, id, cells, version, position } = row;
+            let entry = (*version, cells, *uid, 2_i8, *bucket, *time, *id);
             try_join_all([
                 bare.session.execute_unpaged(&self.received, &entry),
                 bare.session.execute_unpaged(&self.published, &entry),

@@ -66,11 +66,12 @@ fn random_number() -> i64 {
 
 /// The row that was delivered last.
 async fn newest(bare: &Bare, owner: i64) -> Row {
-    let listed = "SELECT bucket FROM feed.directory WHERE uid = ? AND ord = 0 AND box = 2";
+    let listed = "SELECT bucket FROM feed.directory WHERE uid = ? AND ord = 0 AND reason = 2";
     let (bucket,): (i64,) = bare.first(listed, (owner,)).await;
     let text = "SELECT received_ms, aid, entry, writetime(entry) FROM feed.followed_received
-        WHERE uid = ? AND box = 2 AND bucket = ? LIMIT 1";
-    let (time, id, cell, version): (i64, Uuid, Vec<u8>, i64) = bare.first(text, (owner, bucket)).await;
-    let position = i64::from_be_bytes(cell[..8].try_into().unwrap());
-    Row { bucket, time, id, cell, version, position }
+        WHERE uid = ? AND reason = 2 AND bucket = ? LIMIT 1";
+    let (time, id, cells, versions): (i64, Uuid, Vec<Vec<u8>>, Vec<i64>) =
+        bare.first(text, (owner, bucket)).await;
+    let position = i64::from_be_bytes(cells[0][..8].try_into().unwrap());
+    Row { bucket, time, id, cells, version: versions[0], position }
 }

@@ -11,6 +11,7 @@
 //! - `reads`: CPU of the service per page, and pages per second, alternating with the bare driver;
 //! - `fanout`: rows per second delivered to N followers, alternating with the bare driver;
 //! - `accept`: activities accepted and delivered per second, and their messages in the log, for N seconds;
+//! - `sweep`: what a process receives that sweeps, for N seconds each at 0, 20 and 200 activities per second;
 //! - `graph`: an account with N followers, and the latency of other readers during its fan-out;
 //! - `merged`: pages with pulled actors;
 //! - `return`: an account that is read again after a year of dormancy;
@@ -38,6 +39,7 @@ mod reads;
 mod secure;
 mod service;
 mod statements;
+mod sweep;
 
 use cluster::Cluster;
 
@@ -51,6 +53,9 @@ async fn main() {
             "reads" => reads::measure(&cluster, &parts.next().expect("expected the path of tofrom")).await,
             "fanout" => fanout::measure(&cluster, number(parts.next())).await,
             "accept" => accept::measure(&cluster, number(parts.next()) as u64).await,
+            "sweep" => sweep::measure(&cluster, number(parts.next()) as u64).await,
+            // The process that `sweep` starts.
+            "sweeper" => sweep::run(&cluster).await,
             "graph" => graph::measure(&cluster, number(parts.next())).await,
             "merged" => modes::pages::measure(&cluster).await,
             "return" => modes::catch_up::measure(&cluster).await,

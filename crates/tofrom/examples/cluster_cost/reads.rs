@@ -1,6 +1,6 @@
 //! The cost of a page in the service beyond the cost of its statements.
 
-use super::bare::{Bare, BarePage};
+use super::bare::{Bare, BarePage, States};
 use super::cluster::{Cluster, cpu_seconds};
 use super::reader::{filled, first_page, first_slice};
 use super::service::Service;
@@ -30,20 +30,27 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
     let service = Service::start(cluster, program, &account).await;
     let bare = Bare::connect(cluster).await;
     let entries = store.slice(&first_slice(account.uid, &query.filter)).await.unwrap();
-    let page = BarePage::new(&bare, account.uid, &entries).await;
-    let feed =
-        Feed::new(store.clone(), AccountCache::new(store.clone()), Clock::system(), FeedLimits::default());
+    let accounts = AccountCache::new(store.clone());
+    let others = accounts.get_many(entries.iter().map(|entry| entry.actor)).await.unwrap();
+    let others = others.values().filter(|other| other.uid != account.uid);
+    let others = others.map(|other| other.name.as_str().to_owned()).collect();
+    let page = BarePage::new(&bare, &account, &entries, others).await;
+    let feed = Feed::new(store.clone(), accounts, Clock::system(), FeedLimits::default());
     feed.page(Reader::Owner, &query).await.unwrap();
     let before = store.counted().0;
     feed.page(Reader::Owner, &query).await.unwrap();
     let statements = store.counted().0 - before;
-    assert_eq!(statements, page.read(&bare).await as u64, "the bare driver sends the same number");
+    assert_eq!(
+        statements,
+        page.read(&bare, States::Single).await as u64,
+        "the bare driver sends the same number"
+    );
 
     let wires = join_all(
         (0..CONCURRENCY).map(|_| async { Arc::new(tokio::sync::Mutex::new(service.connect().await)) }),
     )
     .await;
-    let (mut served, mut read, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut served, mut read, mut sent, mut grouped) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let one = turn(service.process(), |at| {
             let wire = Arc::clone(&wires[at]);
@@ -53,18 +60,23 @@ pub(crate) async fn measure(cluster: &Cluster, program: &str) {
         .await;
         let this = std::process::id();
         let other = turn(this, |_| async { drop(feed.page(Reader::Owner, &query).await.unwrap()) }).await;
-        let third = turn(this, |_| async { assert!(page.read(&bare).await > 0) }).await;
+        let third = turn(this, |_| async { assert!(page.read(&bare, States::Single).await > 0) }).await;
+        let fourth = turn(this, |_| async { assert!(page.read(&bare, States::Grouped).await > 0) }).await;
         // The first round warms up.
         if round > 0 {
             served.push(one);
             read.push(other);
             sent.push(third);
+            grouped.push(fourth);
         }
     }
     println!("| a page of {statements} statements | pages/s | ms of CPU |\n|---|--:|--:|");
-    for (label, turns) in
-        [("the service, over HTTP", &served), ("its feed alone", &read), ("the bare driver", &sent)]
-    {
+    for (label, turns) in [
+        ("the service, over HTTP", &served),
+        ("its feed alone", &read),
+        ("the bare driver", &sent),
+        ("the bare driver, with one statement for all states", &grouped),
+    ] {
         let rates: Vec<f64> = turns.iter().map(|turn| turn.rate).collect();
         let costs: Vec<f64> = turns.iter().map(|turn| turn.cpu).collect();
         println!("| {label} | {:.0} | {:.2} |", median(&rates), median(&costs));

@@ -74,7 +74,7 @@ impl Simulation {
 
     /// Counts the rows of followed entries, in one of the two orders, and of arrivals.
     pub(crate) async fn rows(&self) -> Rows {
-        let entries = self.counted("feed.followed_received", "uid, box, bucket").await;
+        let entries = self.counted("feed.followed_received", "uid, reason, bucket").await;
         let arrivals = self.counted("feed.arrival", "uid, segment").await;
         Rows { entries, arrivals }
     }
