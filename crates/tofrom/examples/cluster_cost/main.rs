@@ -11,7 +11,7 @@
 //! - `reads`: CPU of the service per page, and pages per second, alternating with the bare driver;
 //! - `fanout`: rows per second delivered to N followers, alternating with the bare driver;
 //! - `accept`: activities accepted and delivered per second, and their messages in the log, for N seconds;
-//! - `sweep`: what a process receives that sweeps, for N seconds each at 0, 20 and 200 activities per second;
+//! - `sweep`: what a process that only sweeps receives, for N seconds each at 0, 20 and 200 activities per second;
 //! - `graph`: an account with N followers, and the latency of other readers during its fan-out;
 //! - `merged`: pages with pulled actors;
 //! - `return`: an account that is read again after a year of dormancy;

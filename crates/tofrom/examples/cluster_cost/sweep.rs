@@ -1,4 +1,4 @@
-//! What a process receives from the database that only sweeps, while activities are written.
+//! What a process that only sweeps receives from the database and the log, while activities are written.
 
 use super::cluster::{Cluster, accounts, draft};
 use domain::fanout::{Rules, deliver_pending};

@@ -1,7 +1,7 @@
 //! Overload: requests are refused while too many are queued, and never otherwise.
 
 use super::program::succeed;
-use super::serving::{Settings, serve_with};
+use super::serving::{Serving, Settings, serve_with};
 use super::support::client::{Answer, Client, read_answer};
 use super::support::folder::Folder;
 use base64::Engine;
@@ -22,6 +22,15 @@ fn account(folder: &Folder, name: &str) -> String {
     succeed(folder, &["account", "add", name, "--no-password", "--public"], "");
     let made = succeed(folder, &["key", "add", name, "--scope", "write", "--json"], "");
     serde_json::from_str::<Value>(&made).unwrap()["key"].as_str().unwrap().to_owned()
+}
+
+/// A service with these settings, and the key of an account.
+fn served(settings: &str) -> (Folder, String, Serving) {
+    let folder = Folder::new();
+    let key = account(&folder, "ann");
+    let quiet = Settings { log: "warn", ..Settings::default() };
+    let serving = serve_with(&folder, settings, quiet);
+    (folder, key, serving)
 }
 
 /// A kept-alive connection.
@@ -100,11 +109,7 @@ fn assert_refused(answer: &Answer) {
 
 #[test]
 fn an_overloaded_service_refuses_requests_and_recovers() {
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let settings = "limits.requests = \"off\"\nlimits.queued_requests = \"1\"";
-    let serving = serve_with(&folder, settings, quiet);
+    let (folder, key, serving) = served("limits.requests = \"off\"\nlimits.queued_requests = \"1\"");
     let client = serving.client(&folder);
     let refused = under_load(
         &client,
@@ -133,10 +138,7 @@ fn an_overloaded_service_refuses_requests_and_recovers() {
 
 #[test]
 fn fewer_requests_than_the_allowed_queue_are_never_refused() {
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let serving = serve_with(&folder, "limits.requests = \"off\"", quiet);
+    let (folder, key, serving) = served("limits.requests = \"off\"");
     let answers = AtomicUsize::new(0);
     let count = |answer: &Answer| {
         answers.fetch_add(1, Ordering::Relaxed);
@@ -152,11 +154,7 @@ fn fewer_requests_than_the_allowed_queue_are_never_refused() {
 
 #[test]
 fn without_the_limit_nothing_is_refused() {
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let settings = "limits.requests = \"off\"\nlimits.queued_requests = \"off\"";
-    let serving = serve_with(&folder, settings, quiet);
+    let (folder, key, serving) = served("limits.requests = \"off\"\nlimits.queued_requests = \"off\"");
     let refused = under_load(
         &serving.client(&folder),
         &key,
@@ -176,10 +174,7 @@ fn without_the_limit_nothing_is_refused() {
 fn waiting_guessers_make_no_other_client_refused() {
     const GUESSERS: usize = 60;
     const QUEUED: usize = 16;
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let serving = serve_with(&folder, &format!("limits.queued_requests = \"{QUEUED}\""), quiet);
+    let (folder, key, serving) = served(&format!("limits.queued_requests = \"{QUEUED}\""));
     let client = serving.client(&folder);
     let guess = |number: usize| {
         let credentials = base64::engine::general_purpose::STANDARD.encode(format!("missing-{number}:wrong"));
@@ -208,10 +203,7 @@ fn waiting_guessers_make_no_other_client_refused() {
 /// Open streams and bodies that do not arrive do not count, however many there are.
 #[test]
 fn streams_and_unfinished_bodies_are_not_in_flight() {
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let serving = serve_with(&folder, "limits.requests = \"off\"\nlimits.queued_requests = \"2\"", quiet);
+    let (folder, key, serving) = served("limits.requests = \"off\"\nlimits.queued_requests = \"2\"");
     let client = serving.client(&folder);
     let mut held = Vec::new();
     for number in 0..MANY {
@@ -248,10 +240,7 @@ fn streams_and_unfinished_bodies_are_not_in_flight() {
 /// Writes that wait for the store are in flight. A refused one has done nothing.
 #[test]
 fn writes_that_wait_for_the_store_make_others_refused() {
-    let folder = Folder::new();
-    let key = account(&folder, "ann");
-    let quiet = Settings { log: "warn", ..Settings::default() };
-    let serving = serve_with(&folder, "limits.requests = \"off\"\nlimits.queued_requests = \"4\"", quiet);
+    let (folder, key, serving) = served("limits.requests = \"off\"\nlimits.queued_requests = \"4\"");
     let client = serving.client(&folder);
     let note = json!({ "Category": "NotePosted", "Title": "t", "Note": { "Title": "t" } }).to_string();
     let put = |number: usize| {
