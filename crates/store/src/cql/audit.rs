@@ -22,6 +22,11 @@ const BEFORE: Query = Query::read(
     "SELECT time_ms, shard, number, event, details, salt, digest, mac FROM ident.audit
      WHERE hour = ? AND (time_ms, shard, number) < (?, ?, ?) LIMIT ?",
 );
+/// The hours that have records, without reading these.
+const USED_HOURS: Scan = Scan::new(
+    "SELECT DISTINCT hour FROM ident.audit LIMIT ?",
+    "SELECT DISTINCT hour FROM ident.audit WHERE token(hour) > token(?) LIMIT ?",
+);
 const ONE: Query = Query::read(
     "SELECT time_ms, shard, number, event, details, salt, digest, mac FROM ident.audit
      WHERE hour = ? AND time_ms = ? AND shard = ? AND number = ?",
@@ -48,8 +53,10 @@ const WRITE_FACTOR: Lwt = Lwt::new(
     "SELECT ver, op FROM ident.second_factor WHERE owner = ?",
 );
 
-/// Hours read concurrently: most hours of a small service are empty.
-const HOURS_AT_ONCE: i64 = 24;
+/// Hours that are read before asking which others have records: on a busy service these fill the page.
+const LATEST_HOURS: i64 = 4;
+/// Hours read concurrently.
+const HOURS_AT_ONCE: usize = 24;
 /// Records of an account per statement.
 const PAGE: i32 = 1_000;
 
@@ -87,6 +94,14 @@ impl CqlStore {
         let rows: Vec<Row> = self.db.rows(&BEFORE, bounds).await?;
         let records = rows.into_iter().map(record).collect::<Result<Vec<_>>>()?;
         Ok(records.into_iter().flatten().collect())
+    }
+
+    /// The hours of these that have records, latest first.
+    async fn used_hours(&self, among: std::ops::Range<i64>) -> Result<Vec<i64>> {
+        let read = |(hour,): (i64,)| Ok((hour, among.contains(&hour).then_some(hour)));
+        let mut hours = self.db.scan(&USED_HOURS, None, usize::MAX, read).await?;
+        hours.sort_unstable_by(|a: &i64, b| b.cmp(a));
+        Ok(hours)
     }
 
     async fn audit_record(&self, at: AuditOffset) -> Result<Option<AuditRecord>> {
@@ -127,12 +142,19 @@ impl Audit for CqlStore {
         let before = before.unwrap_or(latest);
         let (first, oldest) = (hour(before.time), hour(now) - AUDIT_DAYS * 24 - 1);
         let count = i32::try_from(limit).unwrap_or(i32::MAX);
-        let (mut found, mut next) = (Vec::new(), first);
-        while found.len() < limit && next >= oldest {
-            let hours = (next - HOURS_AT_ONCE + 1..=next).rev();
-            let pages = concurrently(hours.map(|hour| self.audit_in_hour(hour, before, count))).await?;
-            found.extend(pages.into_iter().flatten());
-            next -= HOURS_AT_ONCE;
+        let read = |hours: Vec<i64>| {
+            concurrently(hours.into_iter().map(|hour| self.audit_in_hour(hour, before, count)))
+        };
+        let after_latest = first - LATEST_HOURS;
+        let latest = read((after_latest + 1..=first).rev().collect()).await?;
+        let mut found: Vec<AuditRecord> = latest.into_iter().flatten().collect();
+        if found.len() < limit {
+            for hours in self.used_hours(oldest..after_latest + 1).await?.chunks(HOURS_AT_ONCE) {
+                found.extend(read(hours.to_vec()).await?.into_iter().flatten());
+                if found.len() >= limit {
+                    break;
+                }
+            }
         }
         found.truncate(limit);
         Ok(found)

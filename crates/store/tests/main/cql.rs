@@ -8,6 +8,7 @@
 //! - `TOFROM_TEST_KEYSPACE`: the keyspace and the stream, `tofrom_test` by default
 //! - `TOFROM_TEST_SECURE`: a folder with logins and certificates, for a secured cluster
 
+mod audit;
 mod cost;
 mod divided_buckets;
 mod edge_dormancy;

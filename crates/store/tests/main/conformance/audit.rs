@@ -5,13 +5,13 @@ use model::{AuditHead, AuditOffset, AuditRecord, Millis, SecondFactor, Uid, Vers
 
 const HOUR: i64 = 3_600_000;
 
-fn shard() -> [u8; 16] {
+pub(crate) fn shard() -> [u8; 16] {
     let mut shard = [0x80; 16];
     shard[..8].copy_from_slice(&fresh::number().to_be_bytes());
     shard
 }
 
-fn record(time: i64, shard: [u8; 16], number: u64, accounts: &[Uid]) -> AuditRecord {
+pub(crate) fn record(time: i64, shard: [u8; 16], number: u64, accounts: &[Uid]) -> AuditRecord {
     AuditRecord {
         at: AuditOffset { time: Millis(time), shard, number },
         event: "sign-in".to_owned(),
