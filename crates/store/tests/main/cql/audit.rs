@@ -16,7 +16,7 @@ async fn a_page_of_few_records_is_a_few_statements() {
         return;
     }
     let task = RUNTIME.spawn(async {
-        // A store of its own counts no other test's statements; no other test writes records of these years.
+        // A separate store counts no other test's statements; no other test writes records of these years.
         let store = open_beside_others().await;
         let (shard, now) = (shard(), fresh::NOON + 100_000 * HOUR);
         let records = [now - HOUR, now - 7_000 * HOUR].map(|time| record(time, shard, 1, &[]));

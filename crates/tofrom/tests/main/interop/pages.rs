@@ -1,6 +1,7 @@
 //! The HTML pages in Debian's Chromium, driven by playwright: see `tests/clients/pages_flow.js`; and their markup in
 //! the W3C validator.
 //!
+//! `PAGES_CONFIG` names the settings file of a cluster, where the same flow runs; without it the demo is on one machine.
 //! `PAGE_PICTURES` names a folder for screenshots. `scripts/pictures` takes those of the documentation.
 
 use super::super::support::demo::Demo;
@@ -63,6 +64,7 @@ fn parameters(demo: &Demo, site: &ExternalSite) -> Value {
         "ca": demo.ready["ca_cert"],
         "passwords": passwords,
         "write_key": demo.key("alice"),
+        "cluster": std::env::var_os("PAGES_CONFIG").is_some(),
         "elsewhere": { "page": site.page(), "feed": site.feed(), "photo": site.photo() },
     })
 }

@@ -22,7 +22,7 @@ impl ExternalSite {
     }
 
     /// A demo that may fetch from this server and send hooks to it, and to no other on this machine; the page links to
-    /// its profiles by `rel=me`.
+    /// its profiles by `rel=me`. It runs on the cluster whose settings file `PAGES_CONFIG` names, or on one machine.
     pub(crate) fn demo(&self) -> Demo {
         let port = self.server.address().port().to_string();
         let settings = [
@@ -30,7 +30,10 @@ impl ExternalSite {
             ("TOFROM_SOURCES__PORTS", port.as_str()),
             ("TOFROM_HOOKS__NETWORKS", "127.0.0.2/32"),
         ];
-        Demo::start_with(self.folder.path(), &[], &settings)
+        match std::env::var("PAGES_CONFIG") {
+            Ok(file) => Demo::start_by(&["--config", &file], "".as_ref(), &settings),
+            Err(_) => Demo::start_with(self.folder.path(), &[], &settings),
+        }
     }
 
     /// Sets the page, which names this account as its owner.
