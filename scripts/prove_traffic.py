@@ -114,16 +114,16 @@ class Client:
 
 
 class Writer(threading.Thread):
-    """Writes activities, and edits and deletes some; all of them are acknowledged at the end."""
+    """Writes activities, and edits and deletes some; all of them are acknowledged at the end. Its name is in their titles."""
 
-    def __init__(self, workload, name, key):
-        super().__init__(daemon=True)
-        self.workload, self.account, self.client = workload, name, Client(workload, key)
+    def __init__(self, workload, account, key, name=None):
+        super().__init__(daemon=True, name=name or account)
+        self.workload, self.account, self.client = workload, account, Client(workload, key)
         # The last version of each activity, 0 if deleted.
         self.versions, self.late, self.acknowledged, self.last = {}, set(), 0, 0.0
 
     def path(self, number):
-        return f"/200909/activity/{self.account}/from/{SERVICE}/{number}"
+        return f"/200909/activity/{self.account}/from/{SERVICE}/{self.name}-{number}"
 
     def run(self):
         number = 0
@@ -142,7 +142,7 @@ class Writer(threading.Thread):
 
     def put(self, number):
         version = self.versions.get(number, 0) + 1
-        title = f"{self.account} {number} {version}"
+        title = f"{self.name} {number} {version}"
         bookmark = {"Title": title, "Url": "https://example.org/"}
         item = {"Category": "BookmarkShared", "Title": title, "Bookmark": bookmark}
         # An existing activity must not be created again.
@@ -180,10 +180,10 @@ class Reader(threading.Thread):
         self.updates = links(response[1])["updates"]
 
     def record(self, activity):
-        account, number, version = parse_title(activity)
-        self.seen[account, number, version] += 1
-        self.known[account, number] = version
-        self.names[activity["ActivityIdentifier"]] = (account, number)
+        writer, number, version = parse_title(activity)
+        self.seen[writer, number, version] += 1
+        self.known[writer, number] = version
+        self.names[activity["ActivityIdentifier"]] = (writer, number)
 
     def holes(self):
         """The activities whose last version was not received."""
@@ -251,10 +251,10 @@ class Stream(Reader):
     def holes(self):
         """Also missing deletions of received activities."""
         deletions = [
-            (writer.account, number, 0)
+            (writer.name, number, 0)
             for writer in self.writers
             for number, version in list(writer.versions.items())
-            if not version and self.known.get((writer.account, number))
+            if not version and self.known.get((writer.name, number))
         ]
         return super().holes() + deletions
 
@@ -284,15 +284,15 @@ def links(headers):
 
 
 def parse_title(activity):
-    """Account, number and version of an activity, from its title."""
-    account, number, version = activity["Title"].split()
-    return account, int(number), int(version)
+    """Writer, number and version of an activity, from its title."""
+    writer, number, version = activity["Title"].split()
+    return writer, int(number), int(version)
 
 
 def expected(writers):
-    """The expected version of each activity, by account and number."""
+    """The expected version of each activity, by writer and number."""
     return {
-        (writer.account, number): version
+        (writer.name, number): version
         for writer in writers
         for number, version in list(writer.versions.items())
         if version
@@ -312,7 +312,7 @@ def walk(client, path):
 def check(client, path, writers):
     """Checks that a collection has exactly the expected activities, each once."""
     found, expected_versions = walk(client, path), expected(writers)
-    there = {(account, number): version for account, number, version in found}
+    there = {(writer, number): version for writer, number, version in found}
     for name, version in expected_versions.items():
         if there.get(name) != version:
             wrong("lost", f"{name} is not in {path} as version {version}, but {there.get(name)}")
