@@ -4,6 +4,7 @@
 
 use super::db::{activity_id, corrupt, uuid};
 use super::log::StoredIntent;
+use super::replicas::ReadByKey;
 use super::{CqlStore, Lwt, Query, concurrently};
 use crate::codec::{BodyCell, Encoded, StateCell};
 use crate::message::{AcceptedVersion, Intent, version_key};
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 type ClaimRow = (Uuid, i64, Vec<u8>, bool);
+type ActivityRow = (Uuid, Option<Vec<u8>>, Option<Vec<u8>>);
 
 const CLAIM: Query = Query::read(
     "SELECT aid, ver, fingerprint, deleted FROM ident.claim WHERE actor = ? AND service = ? AND source_id = ?",
@@ -34,8 +36,16 @@ const COPY_CLAIM: Query = Query::write(
     "INSERT INTO ident.claim (actor, service, source_id, aid, ver, fingerprint, deleted, op)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP 1",
 );
-const STATE: Query = Query::read("SELECT state FROM feed.activity WHERE aid = ?");
-const ACTIVITY: Query = Query::read("SELECT state, body FROM feed.activity WHERE aid = ?");
+const STATES: ReadByKey = ReadByKey {
+    table: "activity",
+    one: Query::read("SELECT aid, state FROM feed.activity WHERE aid = ?"),
+    many: Query::read("SELECT aid, state FROM feed.activity WHERE aid IN ?"),
+};
+const ACTIVITIES: ReadByKey = ReadByKey {
+    table: "activity",
+    one: Query::read("SELECT aid, state, body FROM feed.activity WHERE aid = ?"),
+    many: Query::read("SELECT aid, state, body FROM feed.activity WHERE aid IN ?"),
+};
 const PUT: Query =
     Query::write("INSERT INTO feed.activity (aid, state, body) VALUES (?, ?, ?) USING TIMESTAMP ?");
 const PUT_STATE: Query =
@@ -55,23 +65,22 @@ fn read_state(cell: &[u8]) -> Result<(State, Option<PriorAudience>)> {
 
 impl CqlStore {
     async fn state_row(&self, id: ActivityId) -> Result<Option<(State, Option<PriorAudience>)>> {
-        let row = self.db.row::<(Option<Vec<u8>>,)>(&STATE, (uuid(id),)).await?;
-        row.and_then(|(cell,)| cell).map(|cell| read_state(&cell)).transpose()
+        Ok(self.state_rows(&[id]).await?.pop().flatten())
     }
 
     /// The states of these activities, in order.
     async fn state_rows(&self, ids: &[ActivityId]) -> Result<Vec<Option<(State, Option<PriorAudience>)>>> {
-        concurrently(ids.iter().map(|id| self.state_row(*id))).await
+        let keys: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
+        let rows: Vec<(Uuid, Option<Vec<u8>>)> = self.db.rows_by_key(&STATES, &keys).await?;
+        let cells: HashMap<Uuid, Option<Vec<u8>>> = rows.into_iter().collect();
+        let cells = keys.iter().map(|key| cells.get(key).and_then(Option::as_deref));
+        cells.map(|cell| cell.map(read_state).transpose()).collect()
     }
 
     /// State and body are written together with one timestamp, so both are of one version. Only the body expires.
-    async fn activity(&self, id: ActivityId) -> Result<Option<Activity>> {
-        let row = self.db.row::<(Option<Vec<u8>>, Option<Vec<u8>>)>(&ACTIVITY, (uuid(id),)).await?;
-        let Some((Some(state), Some(body))) = row else { return Ok(None) };
-        #[cfg(feature = "next-schema")]
-        super::next_schema::verify(&self.db, id).await?;
-        let (state, _) = read_state(&state)?;
-        let body = BodyCell::decoded(&body)?;
+    fn activity(&self, state: &[u8], body: &[u8]) -> Result<Option<Activity>> {
+        let (state, _) = read_state(state)?;
+        let body = BodyCell::decoded(body)?;
         if body.version < state.version && self.retention.is_some() {
             // The body of this version has expired, and an earlier one was written when there was no retention.
             return Ok(None);
@@ -254,7 +263,22 @@ impl Activities for CqlStore {
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Option<Activity>>> {
-        concurrently(ids.iter().map(|id| self.activity(*id))).await
+        let keys: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
+        let rows: Vec<ActivityRow> = self.db.rows_by_key(&ACTIVITIES, &keys).await?;
+        let cells: HashMap<Uuid, _> =
+            rows.into_iter().map(|(key, state, body)| (key, (state, body))).collect();
+        let mut activities = Vec::with_capacity(ids.len());
+        for key in &keys {
+            activities.push(match cells.get(key) {
+                Some((Some(state), Some(body))) => self.activity(state, body)?,
+                _ => None,
+            });
+        }
+        #[cfg(feature = "next-schema")]
+        for activity in activities.iter().flatten() {
+            super::next_schema::verify(&self.db, activity.state.id).await?;
+        }
+        Ok(activities)
     }
 
     async fn search(&self, _: &str, _: Option<i64>, _: usize) -> Result<Vec<(ActivityId, i64)>> {

@@ -6,7 +6,7 @@ use crate::{Result, StoreError};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
-use scylla::policies::load_balancing::DefaultPolicy;
+use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::DefaultRetryPolicy;
 use scylla::statement::{Consistency, SerialConsistency};
 use std::sync::Arc;
@@ -50,8 +50,16 @@ impl Default for Nodes {
     }
 }
 
+pub(super) struct Connection {
+    pub session: Session,
+    /// The order of nodes for a statement.
+    pub balancing: Arc<dyn LoadBalancingPolicy>,
+    /// What speculative execution needs to know, if it does.
+    pub latencies: Option<Arc<Latencies>>,
+}
+
 /// Connects to the nodes. The driver knows them by their addresses, so a certificate must contain its node's address.
-pub(super) async fn connect(nodes: &Nodes) -> Result<(Session, Option<Arc<Latencies>>)> {
+pub(super) async fn connect(nodes: &Nodes) -> Result<Connection> {
     let unavailable = |error: String| StoreError::Unavailable(format!("Cassandra or ScyllaDB: {error}"));
     let tls = nodes.tls.as_ref().map(ClientTls::client_config).transpose();
     let (speculation, latencies) = nodes.speculation.policy();
@@ -61,7 +69,7 @@ pub(super) async fn connect(nodes: &Nodes) -> Result<(Session, Option<Arc<Latenc
         .consistency(Consistency::LocalQuorum)
         .serial_consistency(Some(SerialConsistency::LocalSerial))
         .request_timeout(Some(TIMEOUT))
-        .load_balancing_policy(balancing)
+        .load_balancing_policy(Arc::clone(&balancing))
         .retry_policy(Arc::new(DefaultRetryPolicy::new()))
         .speculative_execution_policy(speculation)
         .build();
@@ -75,5 +83,5 @@ pub(super) async fn connect(nodes: &Nodes) -> Result<(Session, Option<Arc<Latenc
         builder = builder.user(&login.user, login.password.reveal());
     }
     let session = builder.build().await.map_err(|error| unavailable(error.to_string()))?;
-    Ok((session, latencies))
+    Ok(Connection { session, balancing, latencies })
 }

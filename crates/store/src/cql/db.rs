@@ -1,6 +1,6 @@
 //! Access to the database: a session, prepared statements, and the classification of errors.
 
-use super::connect::{Nodes, TIMEOUT, connect};
+use super::connect::{Connection, Nodes, TIMEOUT, connect};
 use super::speculation::Latencies;
 use crate::{Result, StoreError, StripedLocks, telemetry};
 use model::{ActivityId, Fnv};
@@ -9,7 +9,9 @@ use scylla::client::session::Session;
 use scylla::cluster::Node;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
-use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
+use scylla::policies::load_balancing::{
+    LoadBalancingPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy,
+};
 use scylla::response::query_result::QueryRowsResult;
 use scylla::serialize::batch::BatchValues;
 use scylla::serialize::row::SerializeRow;
@@ -92,27 +94,33 @@ pub(super) enum Outcome {
 
 /// The database.
 pub(super) struct Db {
-    session: Session,
+    pub(super) session: Session,
+    /// The session's order of nodes for a statement.
+    pub(super) balancing: Arc<dyn LoadBalancingPolicy>,
     /// Recorded if speculative execution needs them.
     latencies: Option<Arc<Latencies>>,
     nodes: Nodes,
     prepared: RwLock<HashMap<(&'static str, Kind), PreparedStatement>>,
     statements: AtomicU64,
     rows: AtomicU64,
+    /// The number of reads of several partitions, which take turns among the nodes.
+    pub(super) turns: AtomicU64,
     locks: StripedLocks,
 }
 
 impl Db {
     /// Connects to the nodes.
     pub(super) async fn connect(nodes: &Nodes) -> Result<Db> {
-        let (session, latencies) = connect(nodes).await?;
+        let Connection { session, balancing, latencies } = connect(nodes).await?;
         Ok(Db {
             session,
+            balancing,
             latencies,
             nodes: nodes.clone(),
             prepared: RwLock::default(),
             statements: AtomicU64::new(0),
             rows: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
             locks: StripedLocks::default(),
         })
     }
@@ -229,7 +237,19 @@ impl Db {
         query: &Query,
         values: impl SerializeRow,
     ) -> std::result::Result<Option<QueryRowsResult>, Failure> {
-        let prepared = self.prepare(query).await.map_err(Failure::Store)?;
+        self.execute_with(None, query, values).await
+    }
+
+    async fn execute_with(
+        &self,
+        profile: Option<ExecutionProfileHandle>,
+        query: &Query,
+        values: impl SerializeRow,
+    ) -> std::result::Result<Option<QueryRowsResult>, Failure> {
+        let mut prepared = self.prepare(query).await.map_err(Failure::Store)?;
+        if profile.is_some() {
+            prepared.set_execution_profile_handle(profile);
+        }
         self.statements.fetch_add(1, Ordering::Relaxed);
         let failed = |error| Failure::Execution(Box::new(error));
         let started = Instant::now();
@@ -258,7 +278,20 @@ impl Db {
     where
         R: for<'r> DeserializeRow<'r, 'r>,
     {
-        let Some(rows) = self.execute(query, values).await.map_err(Failure::of_read)? else {
+        self.rows_with(None, query, values).await
+    }
+
+    /// The rows of a statement that is executed with this profile instead of the session's.
+    pub(super) async fn rows_with<R>(
+        &self,
+        profile: Option<ExecutionProfileHandle>,
+        query: &Query,
+        values: impl SerializeRow,
+    ) -> Result<Vec<R>>
+    where
+        R: for<'r> DeserializeRow<'r, 'r>,
+    {
+        let Some(rows) = self.execute_with(profile, query, values).await.map_err(Failure::of_read)? else {
             return Ok(Vec::new());
         };
         let typed = rows.rows::<R>().map_err(|error| corrupt(format!("{error}: {}", query.text)))?;

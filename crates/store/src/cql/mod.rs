@@ -31,6 +31,7 @@ mod name_index;
 mod next_schema;
 mod polling;
 mod relations;
+mod replicas;
 mod replication;
 mod retries;
 mod scan;
