@@ -121,14 +121,13 @@ def free_port():
 
 @contextlib.contextmanager
 def demo(release, log="info", settings=None, config=None):
-    """The demo in a temporary folder, with its log in a file there. `settings` are environment variables, `config` is a
-    settings file."""
+    """The demo in a temporary folder, with its log in a file there. `settings` are environment variables. With `config`,
+    the settings file of a cluster, only the log is in that folder."""
     folder = tempfile.mkdtemp(prefix="tofrom-measure-")
     try:
         admin = f"127.0.0.1:{free_port()}"
         command = [release / "tofrom", "demo", "--json", "--listen", "127.0.0.1:0", "--admin", admin]
-        command += ["--data", os.path.join(folder, "data")]
-        command += ["--config", config] if config else []
+        command += ["--config", config] if config else ["--data", os.path.join(folder, "data")]
         with open(os.path.join(folder, "log"), "w") as lines:
             environment = {**os.environ, "TOFROM_LOG": log, "TOFROM_LOG_FORMAT": "json", **(settings or {})}
             with running(command, stderr=lines, env=environment) as (process, line):
