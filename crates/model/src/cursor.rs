@@ -79,14 +79,24 @@ impl SyncToken {
         arrived: Option<Position>,
     ) -> bool {
         let settled = arrived.is_some_and(|position| !self.offset.is_before(position, id));
-        settled || self.seen.contains(&shown_hash(id, version, edge))
+        let shown_hash = shown_hash(id, version, edge);
+        settled || self.seen.iter().any(|seen| seen & !PAST_CHANGE == shown_hash)
     }
 
     /// Whether this version was shown before it arrived. It arrives once, so it is forgotten.
+    ///
+    /// Until the reader passes a change, an arrival counts by whichever edge the item was shown: a later edge may exist
+    /// already, but its own arrivals come after the change.
     pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
         let shown_hash = shown_hash(id, version, edge);
-        let at = self.seen.iter().position(|seen| *seen == shown_hash);
-        at.map(|at| self.seen.swap_remove(at)).is_some()
+        let exact = self.seen.iter().position(|seen| seen & !PAST_CHANGE == shown_hash);
+        let by_any_edge = || self.seen.iter().position(|seen| seen & !EDGE == shown_hash & !EDGE);
+        exact.or_else(by_any_edge).map(|at| self.seen.swap_remove(at)).is_some()
+    }
+
+    /// The reader passes a change, which may be the end of an edge.
+    pub fn pass_change(&mut self) {
+        self.seen.iter_mut().for_each(|seen| *seen |= PAST_CHANGE);
     }
 
     /// The token of a reader that has seen what either token covers, at the later offset. `None`: `other` is behind, or
@@ -142,10 +152,16 @@ impl SyncToken {
     }
 }
 
+/// The bits of a remembered hash that come from the edge.
+const EDGE: u64 = 0xfffe;
+/// The bit of a remembered hash that says that the reader has passed a change since.
+const PAST_CHANGE: u64 = 1;
+
 /// The hash by which a sync token remembers a shown version of an activity.
 fn shown_hash(id: ActivityId, version: Version, edge: Option<Version>) -> u64 {
-    let shown_hash = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes());
-    edge.into_iter().fold(shown_hash, |shown_hash, edge| shown_hash.bytes(&edge.0.to_be_bytes())).finish()
+    let shown = Fnv::new().bytes(id.as_bytes()).bytes(&version.0.to_be_bytes()).finish();
+    let edge = edge.map_or(0, |edge| Fnv::new().bytes(&edge.0.to_be_bytes()).finish());
+    shown & !EDGE & !PAST_CHANGE | edge & EDGE
 }
 
 /// A cursor.

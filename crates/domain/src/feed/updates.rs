@@ -149,7 +149,10 @@ impl Feed {
         for arrival in &arrivals {
             ahead.advance(offset(arrival_key(arrival)));
             let event = match arrival {
-                Arrival::Change(_) => Some(Event::Changed),
+                Arrival::Change(_) => {
+                    ahead.pass_change();
+                    Some(Event::Changed)
+                }
                 Arrival::Entry(entry) => {
                     let item = shown.remove(&(entry.id, entry.arrived));
                     // An activity that addresses the owner is pushed too: the pulled copy is not reported.

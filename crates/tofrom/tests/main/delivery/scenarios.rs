@@ -236,6 +236,39 @@ async fn an_activity_shown_early_arrives_again_after_a_refollow() {
     holds(&[], stream(ANN, ANN), steps).await;
 }
 
+/// The arrival that the page showed early is read only after a refollow, whose backfill is still pending. It is not the
+/// backfill.
+#[tokio::test]
+async fn an_activity_shown_early_does_not_arrive_again_before_the_backfill_of_a_refollow() {
+    let reads = [stream(CORA, ANN), poller(ANN, ANN)];
+    let dormant = vec![
+        follow(ANN, BOB),
+        Step::MarkDormant { account: ANN, fault: None },
+        write(BOB, 0, &[], Public),
+        read(),
+        Step::WorkAll,
+        unfollow(ANN, BOB),
+        follow(ANN, BOB),
+        read(),
+    ];
+    let early = vec![
+        follow(ANN, BOB),
+        Step::WorkAll,
+        write(CORA, 0, &[], Public),
+        write(BOB, 0, &[], Public),
+        take(1),
+        read(),
+        take(0),
+        unfollow(ANN, BOB),
+        follow(ANN, BOB),
+        read(),
+    ];
+    for specs in reads {
+        holds(&[], specs.clone(), dormant.clone()).await;
+        holds(&[], specs, early.clone()).await;
+    }
+}
+
 /// A worker may crash before and after each call of a delivery.
 #[tokio::test]
 async fn delivery_survives_a_crash_at_every_boundary() {
