@@ -85,8 +85,8 @@ impl SyncToken {
 
     /// Whether this version was shown before it arrived. It arrives once, so it is forgotten.
     ///
-    /// Until the reader passes a change, an arrival counts by whichever edge the item was shown: a later edge may exist
-    /// already, but its own arrivals come after the change.
+    /// Until the reader passes a change, the edge does not matter: a later one may exist already, but what it brings arrives
+    /// after the change that ended the one before.
     pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
         let shown_hash = shown_hash(id, version, edge);
         let exact = self.seen.iter().position(|seen| seen & !PAST_CHANGE == shown_hash);

@@ -268,15 +268,14 @@ impl Activities for CqlStore {
         let cells: HashMap<Uuid, _> =
             rows.into_iter().map(|(key, state, body)| (key, (state, body))).collect();
         let mut activities = Vec::with_capacity(ids.len());
-        for key in &keys {
-            activities.push(match cells.get(key) {
-                Some((Some(state), Some(body))) => self.activity(state, body)?,
-                _ => None,
-            });
-        }
-        #[cfg(feature = "next-schema")]
-        for activity in activities.iter().flatten() {
-            super::next_schema::verify(&self.db, activity.state.id).await?;
+        for id in ids {
+            let Some((Some(state), Some(body))) = cells.get(&uuid(*id)) else {
+                activities.push(None);
+                continue;
+            };
+            #[cfg(feature = "next-schema")]
+            super::next_schema::verify(&self.db, *id).await?;
+            activities.push(self.activity(state, body)?);
         }
         Ok(activities)
     }

@@ -21,7 +21,7 @@ use scylla::statement::{Consistency, Statement};
 use scylla::value::{CqlValue, Row};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -104,7 +104,7 @@ pub(super) struct Db {
     statements: AtomicU64,
     rows: AtomicU64,
     /// The number of reads of several partitions, which take turns among the nodes.
-    pub(super) turns: AtomicU64,
+    pub(super) turns: AtomicUsize,
     locks: StripedLocks,
 }
 
@@ -120,7 +120,7 @@ impl Db {
             prepared: RwLock::default(),
             statements: AtomicU64::new(0),
             rows: AtomicU64::new(0),
-            turns: AtomicU64::new(0),
+            turns: AtomicUsize::new(0),
             locks: StripedLocks::default(),
         })
     }

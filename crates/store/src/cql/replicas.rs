@@ -11,7 +11,7 @@ use scylla::cluster::{ClusterState, Node, NodeRef};
 use scylla::deserialize::row::DeserializeRow;
 use scylla::policies::load_balancing::{FallbackPlan, LoadBalancingPolicy, RoutingInfo};
 use scylla::routing::Shard;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
@@ -40,10 +40,9 @@ impl Db {
         }
         let groups = self.grouped_by_replica(read.table, keys);
         let rows = concurrently(groups.into_iter().map(|(node, keys)| async move {
-            match (node, keys.as_slice()) {
-                (_, [key]) => self.rows(&read.one, (key,)).await,
-                (Some(node), _) => self.rows_with(Some(self.preferring(node)), &read.many, (keys,)).await,
-                (None, _) => self.rows(&read.many, (keys,)).await,
+            match keys.as_slice() {
+                [key] => self.rows(&read.one, (key,)).await,
+                _ => self.rows_with(node.map(|node| self.preferring(node)), &read.many, (keys,)).await,
             }
         }));
         Ok(rows.await?.into_iter().flatten().collect())
@@ -86,23 +85,18 @@ impl Db {
 
 /// Groups keys by a replica that they share: repeatedly the one that most of the remaining keys have, and of several such
 /// the one whose turn it is, so that all nodes get statements. Keys without a replica are grouped, too.
-fn groups(mut keys: Vec<(Uuid, Vec<Uuid>)>, turn: u64) -> Vec<(Option<Uuid>, Vec<Uuid>)> {
+fn groups(mut keys: Vec<(Uuid, Vec<Uuid>)>, mut turn: usize) -> Vec<(Option<Uuid>, Vec<Uuid>)> {
     let mut groups = Vec::new();
-    let mut turn = usize::try_from(turn % 1_024).unwrap_or_default();
     while !keys.is_empty() {
-        let mut counts: Vec<(Uuid, usize)> = Vec::new();
+        let mut counts: BTreeMap<Uuid, usize> = BTreeMap::new();
         for node in keys.iter().flat_map(|(_, replicas)| replicas) {
-            match counts.iter_mut().find(|(counted, _)| counted == node) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((*node, 1)),
-            }
+            *counts.entry(*node).or_default() += 1;
         }
-        let most = counts.iter().map(|(_, count)| *count).max();
-        let mut candidates: Vec<Uuid> =
+        let most = counts.values().max();
+        let candidates: Vec<Uuid> =
             counts.iter().filter(|(_, count)| Some(*count) == most).map(|(node, _)| *node).collect();
-        candidates.sort_unstable();
         let node = candidates.get(turn % candidates.len().max(1)).copied();
-        turn += 1;
+        turn = turn.wrapping_add(1);
         let mut group = Vec::new();
         keys.retain(|(key, replicas)| {
             let joins = group.len() < MAX_PARTITIONS && node.is_none_or(|node| replicas.contains(&node));
