@@ -32,6 +32,8 @@ pub(super) struct Concurrency {
     in_flight: u32,
     /// Seconds that a request takes while few are in flight.
     unloaded: Option<f64>,
+    /// Whether few were in flight from begin to end of the requests that took this time.
+    is_certain: bool,
     /// Requests that end per second.
     rate: f64,
     window: Duration,
@@ -48,6 +50,7 @@ impl Concurrency {
             lowest,
             in_flight: 0,
             unloaded: None,
+            is_certain: false,
             rate: 0.0,
             window: Duration::ZERO,
             ended: 0,
@@ -77,18 +80,26 @@ impl Concurrency {
     /// A request counts, also above the limit.
     pub(super) fn resume(&mut self, now: Duration) -> Begun {
         self.in_flight += 1;
-        Begun { at: now, few: self.in_flight <= (self.lowest / 4).max(1) }
+        Begun { at: now, few: self.are_few() }
+    }
+
+    fn are_few(&self) -> bool {
+        self.in_flight <= (self.lowest / 4).max(1)
     }
 
     /// A request has ended with its response.
     pub(super) fn end(&mut self, begun: Begun, now: Duration) {
         self.measure(now);
+        let few = self.are_few();
         self.leave();
         self.ended += 1;
-        if begun.few {
+        // The first requests of a crowd begin while few are in flight, and wait with it. They count only until something
+        // better is known: a process that starts under load may never have few.
+        if begun.few && (few || !self.is_certain) {
             let took = now.saturating_sub(begun.at).as_secs_f64();
-            let known = self.unloaded.unwrap_or(took);
+            let known = self.unloaded.filter(|_| few == self.is_certain).unwrap_or(took);
             self.unloaded = Some(known + (took - known) * TIME_WEIGHT);
+            self.is_certain = few;
         }
     }
 
@@ -215,6 +226,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_first_requests_of_a_crowd_do_not_raise_the_limit() {
+        let mut concurrency = Concurrency::new(LOWEST);
+        let mut now = Duration::ZERO;
+        for _ in 0..100 {
+            let begun = concurrency.begin(now).unwrap();
+            now += Duration::from_millis(50);
+            concurrency.end(begun, now);
+        }
+        // A store that serves 100 requests/s at any load: 200 clients wait for two seconds.
+        let mut crowd: VecDeque<_> = (0..200).filter_map(|_| concurrency.begin(now)).collect();
+        let mut refused = 0;
+        for _ in 0..500 {
+            now += Duration::from_millis(10);
+            concurrency.end(crowd.pop_front().unwrap(), now);
+            match concurrency.begin(now) {
+                Some(begun) => crowd.push_back(begun),
+                None => refused += 1,
+            }
+        }
+        assert!(crowd.len() <= LOWEST as usize, "{} in flight, {refused} refused", crowd.len());
     }
 
     #[test]
