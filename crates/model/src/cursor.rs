@@ -79,8 +79,7 @@ impl SyncToken {
         arrived: Option<Position>,
     ) -> bool {
         let settled = arrived.is_some_and(|position| !self.offset.is_before(position, id));
-        let shown_hash = shown_hash(id, version, edge);
-        settled || self.seen.iter().any(|seen| seen & !PAST_CHANGE == shown_hash)
+        settled || self.place(shown_hash(id, version, edge)).is_some()
     }
 
     /// Whether this version was shown before it arrived. It arrives once, so it is forgotten.
@@ -89,9 +88,14 @@ impl SyncToken {
     /// after the change that ended the one before.
     pub fn forget(&mut self, id: ActivityId, version: Version, edge: Option<Version>) -> bool {
         let shown_hash = shown_hash(id, version, edge);
-        let exact = self.seen.iter().position(|seen| seen & !PAST_CHANGE == shown_hash);
         let by_any_edge = || self.seen.iter().position(|seen| seen & !EDGE == shown_hash & !EDGE);
-        exact.or_else(by_any_edge).map(|at| self.seen.swap_remove(at)).is_some()
+        let at = self.place(shown_hash).or_else(by_any_edge);
+        at.map(|at| self.seen.swap_remove(at)).is_some()
+    }
+
+    /// Where this hash is remembered, before a change or past one.
+    fn place(&self, shown_hash: u64) -> Option<usize> {
+        self.seen.iter().position(|seen| seen & !PAST_CHANGE == shown_hash)
     }
 
     /// The reader passes a change, which may be the end of an edge.
@@ -108,8 +112,12 @@ impl SyncToken {
         if joined.offset != other.offset {
             return None;
         }
-        joined.seen.clone_from(&other.seen);
-        let older = self.seen.iter().filter(|shown_hash| !other.seen.contains(shown_hash));
+        // A change may lie between the two offsets.
+        if joined.offset != self.offset {
+            joined.pass_change();
+        }
+        let older = std::mem::replace(&mut joined.seen, other.seen.clone());
+        let older = older.into_iter().filter(|shown_hash| other.place(shown_hash & !PAST_CHANGE).is_none());
         joined.seen.extend(older.take(MAX_SEEN.saturating_sub(other.seen.len())));
         let adds = joined.offset != self.offset || other.seen.iter().any(|seen| !self.seen.contains(seen));
         adds.then_some(joined)

@@ -187,6 +187,23 @@ fn an_item_shown_early_arrives_again_by_an_edge_after_a_change() {
 }
 
 #[test]
+fn a_joined_sync_token_has_passed_the_changes_before_the_later_one() {
+    let (id, version, edge, later) =
+        (ActivityId::new(Millis(1), [0; 10]), Version(1), Some(Version(7)), Some(Version(8)));
+    let mut earlier = SyncToken::at(Position(5));
+    earlier.shown(id, version, edge, None);
+    let mut past = earlier.clone();
+    past.pass_change();
+    past.advance(ArrivalOffset::after(Position(9)));
+    for other in [past, SyncToken::at(Position(9))] {
+        let mut joined = earlier.joined(&other).unwrap();
+        assert!(!joined.forget(id, version, later), "the arrival of the later edge");
+        assert!(joined.forget(id, version, edge));
+        assert!(!joined.forget(id, version, edge), "remembered once");
+    }
+}
+
+#[test]
 fn a_sync_token_never_goes_back() {
     let (a, b) = (ActivityId::new(Millis(1), [0; 10]), ActivityId::new(Millis(2), [0; 10]));
     let inside = |id| ArrivalOffset { position: Position(5), inside: Some(id) };
