@@ -5,7 +5,7 @@ use super::certificate::CertificateError;
 use super::certificate_source::Certificate;
 use super::stall::Stall;
 use super::telemetry;
-use super::{Peer, ServerState, Trusted, connection};
+use super::{Peer, Responder, ServerState, Trusted, connection};
 use socket2::SockRef;
 use std::io;
 use std::net::SocketAddr;
@@ -48,7 +48,11 @@ impl Acceptor {
     }
 }
 
-pub(super) async fn accept(listener: TcpListener, acceptor: Acceptor, mut server: ServerState) {
+pub(super) async fn accept<S: Responder>(
+    listener: TcpListener,
+    acceptor: Acceptor,
+    mut server: ServerState<S>,
+) {
     let mut logged: Option<Instant> = None;
     let stopping = server.stopping.clone();
     loop {
@@ -76,7 +80,7 @@ pub(super) async fn accept(listener: TcpListener, acceptor: Acceptor, mut server
 
 /// Takes the connections that the system has already accepted. Closing the socket would reset them, and requests that were
 /// already sent would be lost.
-fn accept_waiting(listener: TcpListener, acceptor: &Acceptor, server: &mut ServerState) {
+fn accept_waiting<S: Responder>(listener: TcpListener, acceptor: &Acceptor, server: &mut ServerState<S>) {
     // Asks the system directly: the runtime notices a connection only after a while.
     let Ok(listener) = listener.into_std() else { return };
     // Shrinks the queue, so that this loop ends and few connections slip in before the socket closes.
@@ -95,7 +99,12 @@ fn is_client_error(error: &io::Error) -> bool {
 }
 
 /// Serves the connection in a task, if there is a free connection slot. Otherwise dropping the stream closes it.
-fn admit(stream: TcpStream, from: SocketAddr, acceptor: &Acceptor, server: &mut ServerState) {
+fn admit<S: Responder>(
+    stream: TcpStream,
+    from: SocketAddr,
+    acceptor: &Acceptor,
+    server: &mut ServerState<S>,
+) {
     let peer = Peer(from.ip().to_canonical());
     if let Acceptor::Proxy(trusted) = acceptor
         && !trusted.contains(peer.0)

@@ -3,7 +3,7 @@
 use super::body::{CountedBody, Timed};
 use super::header_lines::HeaderLines;
 use super::progress::{Deadline, Http1, Progress, Watched};
-use super::{Limits, Peer, ServerState, Trusted};
+use super::{Limits, Peer, Responder, ServerState, Trusted};
 use http::HeaderValue;
 use http::header::CONNECTION;
 use hyper::Request;
@@ -29,15 +29,13 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Serves requests until the client leaves, a deadline passes or the server stops. `trusted`: the connection comes from a
 /// proxy, and its forwarding headers count.
-pub(super) async fn serve<S>(
-    stream: S,
+pub(super) async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     h2: bool,
     peer: Peer,
     trusted: Option<Arc<Trusted>>,
-    server: ServerState,
-) where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+    server: ServerState<impl Responder>,
+) {
     let ServerState { service, limits, stopping, .. } = server;
     let progress = Progress::new();
     let (requests, closing) = (progress.clone(), stopping.clone());

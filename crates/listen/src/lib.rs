@@ -2,7 +2,7 @@
 //!
 //! The accept loop is our own because of its limits: a half-open handshake, a header that trickles in, a client that does
 //! not read, an idle connection and an excess connection all end here, before there is a request that a handler could
-//! reject. The layers above see an [`axum::Router`] and a [`Peer`] on each request.
+//! reject. The layers above see a [`Peer`] on each request.
 
 mod accept;
 mod acme;
@@ -26,7 +26,10 @@ pub use telemetry::describe_metrics;
 pub use trusted::{InvalidNetwork, Trusted, parse_network};
 
 use accept::Acceptor;
+use axum::extract::Request;
+use axum::response::Response;
 use per_address::PerAddress;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -34,10 +37,22 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tower::Service;
 
 /// The client's address, on every request: that of the connection, or the one that a trusted proxy reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
+
+/// What responds to requests: an [`axum::Router`], or a service around one.
+pub trait Responder:
+    Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
+{
+}
+
+impl<S> Responder for S where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
+{
+}
 
 /// The limits of connections. All connections of one [`serve`] share the maximum.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +113,7 @@ pub struct Listeners {
 /// Serves until `shutdown`, then waits for the requests in flight. On return every connection is closed.
 pub async fn serve(
     listeners: Listeners,
-    service: axum::Router,
+    service: impl Responder,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), CertificateError> {
@@ -121,7 +136,7 @@ pub async fn serve(
 /// Serves plain HTTP to every client that can reach the socket, with the same limits: for the admin listener.
 pub async fn serve_plain(
     listener: TcpListener,
-    service: axum::Router,
+    service: impl Responder,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -130,8 +145,8 @@ pub async fn serve_plain(
 
 /// The state that all listeners share.
 #[derive(Clone)]
-struct ServerState {
-    service: axum::Router,
+struct ServerState<S> {
+    service: S,
     limits: Limits,
     slots: Arc<Semaphore>,
     per_address: PerAddress,
@@ -140,7 +155,7 @@ struct ServerState {
 
 async fn run(
     acceptors: Vec<(TcpListener, Acceptor)>,
-    service: axum::Router,
+    service: impl Responder,
     limits: Limits,
     exempt: Trusted,
     shutdown: impl Future<Output = ()>,

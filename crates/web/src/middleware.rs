@@ -6,26 +6,31 @@ use crate::pages::{problem_page, problem_page_for};
 use crate::problem::Problem;
 use crate::respond::Caching;
 use crate::service::{Entrance, Service};
-use crate::site::Site;
 use crate::telemetry;
 use auth::Principal;
 use auth::audit::{self, Origin};
+use axum::Router;
+use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::routing::future::RouteFuture;
 use futures::FutureExt;
+use futures::future::{Either, Map, Ready, ready};
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, HOST,
-    ORIGIN, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW,
+    CONTENT_LENGTH, HOST, ORIGIN, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use listen::Peer;
+use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tracing::Instrument;
 
@@ -59,15 +64,7 @@ pub(crate) async fn handle_request(
     let origin = cors.origin_of(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("-", |path| route_of(path.as_str()));
     let id = request_id();
-    let remote = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-    if !service.entrance.admission.admits(remote) {
-        // This must cost little, so it is not logged; the begin and the end of an overload are.
-        let mut response = refuse(&service.site, request.headers());
-        add_headers(&mut response, None, &id, &cors, origin);
-        service.entrance.history.answered(response.status());
-        telemetry::request(route, &method, response.status(), started.elapsed());
-        return response;
-    }
+    let remote = peer(&request);
     // Parsed only for a problem.
     let accept: Vec<HeaderValue> = request.headers().get_all(ACCEPT).iter().cloned().collect();
     // Tickets and subscriptions are secrets, and addresses of pictures say who reads what: the log shows the route
@@ -105,14 +102,63 @@ pub(crate) async fn handle_request(
     response
 }
 
-/// The response to a request that is refused because of overload.
-fn refuse(site: &Site, headers: &HeaderMap) -> Response {
-    let (problem, accept) = (Problem::busy(), Accept::of(headers));
-    if accept.prefers_html() {
-        problem_page(&problem, site)
-    } else {
-        problem.respond(site, accept.prefers_xml())
+/// The router behind admission control.
+///
+/// Refusing must cost little: a request that is refused because of overload never reaches the router and is not logged. The
+/// begin and the end of an overload are.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) service: Service,
+    pub(crate) router: Router,
+}
+
+type Answered = Result<Response, Infallible>;
+
+impl tower::Service<Request> for Entry {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<Ready<Answered>, Map<RouteFuture<Infallible>, fn(Answered) -> Answered>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // A router is always ready.
+        Poll::Ready(Ok(()))
     }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if self.service.entrance.admission.admits(peer(&request)) {
+            let answered = tower::Service::call(&mut self.router, request);
+            Either::Right(answered.map(strip_allow_unless_405 as fn(_) -> _))
+        } else {
+            Either::Left(ready(Ok(refuse(&self.service, &request))))
+        }
+    }
+}
+
+/// The response to a request that is refused because of overload.
+fn refuse(service: &Service, request: &Request) -> Response {
+    let started = Instant::now();
+    let Entrance { cors_origins, history, refusal, .. } = &*service.entrance;
+    let (cors, accept) = (Cors(cors_origins), Accept::of(request.headers()));
+    let mut response = if accept.prefers_html() {
+        problem_page(&Problem::busy(), &service.site)
+    } else {
+        refusal.respond(accept.prefers_xml())
+    };
+    add_headers(&mut response, None, &request_id(), &cors, cors.origin_of(request.headers()));
+    if request.method() == Method::HEAD {
+        // The router does this for all other responses.
+        let length = response.body().size_hint().exact().map(HeaderValue::from);
+        response.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, length)));
+        *response.body_mut() = Body::empty();
+    }
+    history.answered(response.status());
+    telemetry::request("-", request.method(), response.status(), started.elapsed());
+    response
+}
+
+/// The address of the client.
+fn peer(request: &Request) -> IpAddr {
+    request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0)
 }
 
 /// Adds the headers that all responses have.
@@ -146,9 +192,8 @@ async fn run_limited(entrance: &Entrance, route: &'static str, request: Request,
     if let Some(answer) = Cors(&entrance.cors_origins).preflight(request.method(), request.headers()) {
         return answer;
     }
-    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     let work = (route, request.method().is_safe());
-    let Some(intake) = entrance.capacity.admit(peer, work) else {
+    let Some(intake) = entrance.capacity.admit(peer(&request), work) else {
         return Problem::busy().into_response();
     };
     let mut request = request.map(|body| intake.meter(body));
@@ -178,11 +223,13 @@ fn has_one_host(request: &Request) -> bool {
 
 /// Removes `Allow` from every response except a 405. The router adds the header outside of all route layers, to every
 /// response of a method fallback, even to a 401.
-pub(crate) async fn strip_allow_unless_405(mut response: Response) -> Response {
-    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
-        response.headers_mut().remove(ALLOW);
-    }
-    response
+fn strip_allow_unless_405(answered: Answered) -> Answered {
+    answered.map(|mut response| {
+        if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().remove(ALLOW);
+        }
+        response
+    })
 }
 
 pub(crate) async fn not_found() -> Problem {

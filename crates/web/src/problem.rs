@@ -12,6 +12,7 @@ pub use kinds::{KINDS, Kind};
 
 use crate::render::Renderer;
 use crate::site::Site;
+use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use domain::json;
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
@@ -228,18 +229,41 @@ impl Problem {
 
     /// The document as XML or JSON.
     pub fn respond(&self, site: &Site, xml: bool) -> Response {
+        self.respond_with(xml, self.rendered(site, xml))
+    }
+
+    fn rendered(&self, site: &Site, xml: bool) -> Bytes {
         let kind_url = site.problem_url(self.kind.slug);
         let members = self.document(&kind_url);
-        let (media_type, body) = if xml {
-            ("application/problem+xml", Renderer::problem_xml(&members))
-        } else {
-            ("application/problem+json", problem_json(&members))
-        };
-        let mut response = (self.kind.status, [(CONTENT_TYPE, media_type)], body).into_response();
+        let document = if xml { Renderer::problem_xml(&members) } else { problem_json(&members) };
+        document.into()
+    }
+
+    fn respond_with(&self, xml: bool, document: Bytes) -> Response {
+        let media_type = if xml { "application/problem+xml" } else { "application/problem+json" };
+        let mut response = (self.kind.status, [(CONTENT_TYPE, media_type)], document).into_response();
         for (name, value) in &self.headers {
             response.headers_mut().append(name, value.clone());
         }
         response
+    }
+}
+
+/// A problem that was rendered once.
+pub(crate) struct PreparedProblem {
+    problem: Problem,
+    json: Bytes,
+    xml: Bytes,
+}
+
+impl PreparedProblem {
+    pub(crate) fn new(problem: Problem, site: &Site) -> PreparedProblem {
+        PreparedProblem { json: problem.rendered(site, false), xml: problem.rendered(site, true), problem }
+    }
+
+    /// The document as XML or JSON.
+    pub(crate) fn respond(&self, xml: bool) -> Response {
+        self.problem.respond_with(xml, if xml { &self.xml } else { &self.json }.clone())
     }
 }
 

@@ -1,14 +1,15 @@
 //! All routes.
 
 use crate::access::Access;
-use crate::middleware::{self, Outermost, handle_request};
+use crate::middleware::{self, Entry, Outermost, handle_request};
 use crate::pages::{operator, settings};
 use crate::service::Service;
 use crate::users::{edges, hooks, keys, relations, sources};
 use crate::{activity, authenticated, collection, docs, files, oauth, pages, unread, users, writing};
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::from_fn_with_state;
 use axum::routing::MethodRouter;
+use listen::Responder;
 
 /// A route.
 pub struct Route {
@@ -169,8 +170,8 @@ pub const ROUTES: &[Route] = &[
     open("/manifest.webmanifest", files::manifest_methods),
 ];
 
-/// The router with all routes and middleware.
-pub fn router(service: Service) -> Router {
+/// All routes and middleware.
+pub fn router(service: Service) -> impl Responder {
     let routes_with = |chosen: fn(Access) -> bool| {
         let lines = ROUTES.iter().filter(move |route| chosen(route.access));
         lines.fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
@@ -197,8 +198,8 @@ pub fn router(service: Service) -> Router {
         Router::new().nest(&prefix, all).fallback(middleware::not_found_page)
     };
     let outermost = Outermost { service: service.clone(), route_of: known_route };
-    let all = all.layer(from_fn_with_state(outermost, handle_request)).with_state(service);
-    Router::new().fallback_service(all).layer(map_response(middleware::strip_allow_unless_405))
+    let router = all.layer(from_fn_with_state(outermost, handle_request)).with_state(service.clone());
+    Entry { service, router }
 }
 
 /// The route's path as a static string, for use as a metrics label.

@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::intake::Capacity;
 use crate::media::Media;
 use crate::openapi;
+use crate::problem::{PreparedProblem, Problem};
 use crate::render::Renderer;
 use crate::requests::{RequestLimiter, RequestLimits};
 use crate::respond::ResponseCache;
@@ -132,6 +133,8 @@ pub(crate) struct Entrance {
     pub(crate) capacity: Capacity,
     /// Refuses requests during overload.
     pub(crate) admission: Admission,
+    /// The response to these.
+    pub(crate) refusal: PreparedProblem,
 }
 
 /// The OpenAPI document. It never changes while the server runs.
@@ -253,6 +256,7 @@ impl Service {
             history: History::default(),
             capacity: Capacity::new(MAX_REQUESTS, admission.clone()),
             admission,
+            refusal: PreparedProblem::new(Problem::busy(), &site),
         };
         let requests = RequestLimiter::new(requests, clock.clone());
         Service(Arc::new(Inner {

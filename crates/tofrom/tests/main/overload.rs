@@ -6,6 +6,7 @@ use super::support::client::{Answer, Client, read_answer};
 use super::support::folder::Folder;
 use base64::Engine;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -33,6 +34,11 @@ fn served(settings: &str) -> (Folder, String, Serving) {
     (folder, key, serving)
 }
 
+/// The method and the accepted media type of a read.
+type Kind = (&'static str, &'static str);
+
+const READ: Kind = ("GET", "application/json");
+
 /// A kept-alive connection.
 struct Line<'a> {
     stream: super::support::client::TlsStream,
@@ -52,40 +58,59 @@ impl Line<'_> {
     }
 
     fn read(&mut self) -> Answer {
-        self.send("GET", "/200909/activity/ann/from", "Accept: application/json\r\n", "")
+        self.send_kind(READ)
+    }
+
+    fn send_kind(&mut self, (method, accept): Kind) -> Answer {
+        self.send(method, "/200909/activity/ann/from", &format!("Accept: {accept}\r\n"), "")
     }
 }
 
-/// Sends requests from so many clients until `over`, and returns their answers that `keep` selects.
+/// Sends requests of these kinds from so many clients until `act` ends. Returns the answers that `keep` selects, with their
+/// kind.
 fn under_load(
     client: &Client,
     key: &str,
     clients: usize,
+    kinds: &[Kind],
     keep: impl Fn(&Answer) -> bool + Sync,
     act: impl FnOnce(&AtomicUsize) + Send,
-) -> Vec<Answer> {
+) -> Vec<(Kind, Answer)> {
     let (over, kept) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let (over, kept, keep) = (&over, &kept, &keep);
         let clients: Vec<_> = (0..clients)
-            .map(|_| {
+            .map(|number| {
                 scope.spawn(move || {
+                    let kind = kinds[number % kinds.len()];
                     let (mut line, mut answers) = (Line { stream: client.connect(), key }, Vec::new());
                     while !over.load(Ordering::Relaxed) {
-                        let answer = line.read();
+                        let answer = line.send_kind(kind);
                         if keep(&answer) {
                             kept.fetch_add(1, Ordering::Relaxed);
-                            answers.push(answer);
+                            answers.push((kind, answer));
                         }
                     }
                     answers
                 })
             })
             .collect();
-        act(kept);
-        over.store(true, Ordering::Relaxed);
+        {
+            // Also if `act` panics: the clients would never end.
+            let _end = End(over);
+            act(kept);
+        }
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
     })
+}
+
+/// Ends the load when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Waits until so many answers were kept.
@@ -97,32 +122,55 @@ fn until(kept: &AtomicUsize, number: usize) {
     }
 }
 
-fn assert_refused(answer: &Answer) {
+fn assert_refused((method, accept): Kind, answer: &Answer) {
     assert_eq!(answer.status, 503, "{}", answer.text());
     assert_eq!(answer.header("retry-after"), Some("1"));
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     assert!(answer.header("x-request-id").is_some());
-    let problem = answer.json();
-    assert!(problem["type"].as_str().unwrap().ends_with("/docs/problems/unavailable"), "{problem}");
-    assert_eq!(problem["status"], 503);
+    let media_type = match accept {
+        "application/json" => "application/problem+json",
+        "application/xml" => "application/problem+xml",
+        _ => "text/html; charset=utf-8",
+    };
+    assert_eq!(answer.header("content-type"), Some(media_type));
+    if method == "HEAD" {
+        return;
+    }
+    assert!(answer.text().contains("too many requests"), "{}", answer.text());
+    if accept == "application/json" {
+        let problem = answer.json();
+        assert!(problem["type"].as_str().unwrap().ends_with("/docs/problems/unavailable"), "{problem}");
+        assert_eq!(problem["status"], 503);
+    }
 }
 
 #[test]
 fn an_overloaded_service_refuses_requests_and_recovers() {
     let (folder, key, serving) = served("limits.requests = \"off\"\nlimits.queued_requests = \"1\"");
     let client = serving.client(&folder);
+    let kinds = ["application/json", "application/xml", "text/html"];
+    let kinds: Vec<Kind> = kinds.into_iter().flat_map(|accept| [("GET", accept), ("HEAD", accept)]).collect();
     let refused = under_load(
         &client,
         &key,
         MANY,
-        |answer| answer.status != 200,
+        &kinds,
+        |answer| answer.status == 503,
         |refused| {
-            until(refused, 20);
+            until(refused, 30);
             assert_eq!(serving.ready(), 200, "the admin listener refuses nothing");
             assert!(serving.metrics().contains("tofrom_requests_refused_total{reason=\"run-queue\"}"));
         },
     );
-    refused.iter().for_each(assert_refused);
+    let mut lengths = HashMap::new();
+    for (kind, answer) in &refused {
+        assert_refused(*kind, answer);
+        let length = answer.header("content-length").unwrap();
+        assert_eq!(
+            length,
+            *lengths.entry(kind.1).or_insert(length),
+            "{kind:?}: a HEAD is refused like a GET"
+        );
+    }
     let recovered = || client.get("/social/200909/activity/ann/from", &[("ServicePSK", &key), JSON]).status;
     let started = Instant::now();
     while recovered() != 200 {
@@ -144,10 +192,10 @@ fn fewer_requests_than_the_allowed_queue_are_never_refused() {
         answers.fetch_add(1, Ordering::Relaxed);
         answer.status != 200
     };
-    let refused = under_load(&serving.client(&folder), &key, FEW, count, |_| {
+    let refused = under_load(&serving.client(&folder), &key, FEW, &[READ], count, |_| {
         std::thread::sleep(Duration::from_secs(3));
     });
-    assert!(refused.is_empty(), "{} of {answers:?}: {}", refused.len(), refused[0].text());
+    assert!(refused.is_empty(), "{} of {answers:?}: {}", refused.len(), refused[0].1.text());
     assert!(!serving.metrics().contains("tofrom_requests_refused_total{"));
     serving.stop();
 }
@@ -159,6 +207,7 @@ fn without_the_limit_nothing_is_refused() {
         &serving.client(&folder),
         &key,
         MANY,
+        &[READ],
         |answer| answer.status != 200,
         |_| {
             std::thread::sleep(Duration::from_secs(1));
@@ -278,7 +327,7 @@ fn writes_that_wait_for_the_store_make_others_refused() {
     assert!(refused > 0 && refused < MANY, "{refused}");
     for (number, answer) in &answers {
         if answer.status != 201 {
-            assert_refused(answer);
+            assert_refused(("PUT", "application/json"), answer);
         }
         assert_eq!(stored(*number), answer.status == 201, "{number}: {}", answer.status);
     }
