@@ -31,7 +31,7 @@ enum Command {
                             tofrom account add importer --no-password   (signs in with keys only)"
     )]
     Add(Add),
-    /// Change an account; only the given settings change
+    /// Change an account by at least one option; its other settings stay
     #[command(
         after_help = "Examples:\n  tofrom account set alice --private\n  tofrom account set alice --password\n  \
                             tofrom account set alice --disabled   (blocks all access until --enabled)"
@@ -84,6 +84,8 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("change").args(CHANGES).required(true).multiple(true)))]
+// The generated one names every option, which is more than a line of the manual page.
+#[command(override_usage = "tofrom account set [OPTIONS] <NAME>")]
 struct Set {
     /// Account name
     #[arg(value_parser = name)]
