@@ -47,14 +47,14 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The state of [`handle_request`]. The router knows the routes, which label metrics and the log.
 #[derive(Clone)]
-pub(crate) struct Outermost {
+pub(crate) struct MiddlewareState {
     pub(crate) service: Service,
     /// The path of the matched route as a static string.
     pub(crate) route_of: fn(&str) -> &'static str,
 }
 
 pub(crate) async fn handle_request(
-    State(Outermost { service, route_of }): State<Outermost>,
+    State(MiddlewareState { service, route_of }): State<MiddlewareState>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -75,7 +75,7 @@ pub(crate) async fn handle_request(
 
     let span = telemetry::request_span(route, &request, &id);
     let requested = Origin { remote, request: id.clone() };
-    let handled = audit::within(requested, run_limited(&service.entrance, route, request, next));
+    let handled = audit::within(requested, run_limited(&service.entrance, route, remote, request, next));
     let mut response = handled.instrument(span.clone()).await;
     let vary = response.headers_mut().remove(VARY);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
@@ -90,8 +90,7 @@ pub(crate) async fn handle_request(
     add_headers(&mut response, vary, &id, &cors, origin);
 
     let elapsed = started.elapsed();
-    service.entrance.history.answered(response.status());
-    telemetry::request(route, &method, response.status(), elapsed);
+    count(&service.entrance, route, &method, response.status(), elapsed);
     telemetry::record_status(&span, response.status());
     let account =
         response.extensions().get::<Arc<Principal>>().map_or("-", |caller| caller.account.name.as_str());
@@ -137,10 +136,10 @@ impl tower::Service<Request> for Entry {
 /// The response to a request that is refused because of overload.
 fn refuse(service: &Service, request: &Request) -> Response {
     let started = Instant::now();
-    let Entrance { cors_origins, history, refusal, .. } = &*service.entrance;
+    let Entrance { cors_origins, refusal, .. } = &*service.entrance;
     let (cors, accept) = (Cors(cors_origins), Accept::of(request.headers()));
     let mut response = if accept.prefers_html() {
-        problem_page(&Problem::busy(), &service.site)
+        problem_page(&refusal.problem, &service.site)
     } else {
         refusal.respond(accept.prefers_xml())
     };
@@ -151,9 +150,14 @@ fn refuse(service: &Service, request: &Request) -> Response {
         response.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, length)));
         *response.body_mut() = Body::empty();
     }
-    history.answered(response.status());
-    telemetry::request("-", request.method(), response.status(), started.elapsed());
+    count(&service.entrance, "-", request.method(), response.status(), started.elapsed());
     response
+}
+
+/// Counts a response in the metrics and for the operator's page.
+fn count(entrance: &Entrance, route: &'static str, method: &Method, status: StatusCode, took: Duration) {
+    entrance.history.answered(status);
+    telemetry::request(route, method, status, took);
 }
 
 /// The address of the client.
@@ -177,7 +181,13 @@ fn add_headers(
     cors.expose(origin, headers);
 }
 
-async fn run_limited(entrance: &Entrance, route: &'static str, request: Request, next: Next) -> Response {
+async fn run_limited(
+    entrance: &Entrance,
+    route: &'static str,
+    remote: IpAddr,
+    request: Request,
+    next: Next,
+) -> Response {
     let header_bytes: usize =
         request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if request.uri().path_and_query().map_or(0, |both| both.as_str().len()) > MAX_URI {
@@ -193,7 +203,7 @@ async fn run_limited(entrance: &Entrance, route: &'static str, request: Request,
         return answer;
     }
     let work = (route, request.method().is_safe());
-    let Some(intake) = entrance.capacity.admit(peer(&request), work) else {
+    let Some(intake) = entrance.capacity.admit(remote, work) else {
         return Problem::busy().into_response();
     };
     let mut request = request.map(|body| intake.meter(body));

@@ -251,7 +251,7 @@ impl Problem {
 
 /// A problem that was rendered once.
 pub(crate) struct PreparedProblem {
-    problem: Problem,
+    pub(crate) problem: Problem,
     json: Bytes,
     xml: Bytes,
 }

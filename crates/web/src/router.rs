@@ -1,7 +1,7 @@
 //! All routes.
 
 use crate::access::Access;
-use crate::middleware::{self, Entry, Outermost, handle_request};
+use crate::middleware::{self, Entry, MiddlewareState, handle_request};
 use crate::pages::{operator, settings};
 use crate::service::Service;
 use crate::users::{edges, hooks, keys, relations, sources};
@@ -197,8 +197,8 @@ pub fn router(service: Service) -> impl Responder {
     } else {
         Router::new().nest(&prefix, all).fallback(middleware::not_found_page)
     };
-    let outermost = Outermost { service: service.clone(), route_of: known_route };
-    let router = all.layer(from_fn_with_state(outermost, handle_request)).with_state(service.clone());
+    let state = MiddlewareState { service: service.clone(), route_of: known_route };
+    let router = all.layer(from_fn_with_state(state, handle_request)).with_state(service.clone());
     Entry { service, router }
 }
 

@@ -84,7 +84,7 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("change").args(CHANGES).required(true).multiple(true)))]
-// The generated one names every option, which is more than a line of the manual page.
+// The generated usage names every option: too long for a line of the manual page.
 #[command(override_usage = "tofrom account set [OPTIONS] <NAME>")]
 struct Set {
     /// Account name
