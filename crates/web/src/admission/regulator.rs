@@ -141,16 +141,17 @@ mod tests {
         ) {
             let (mut server, mut noise) = (Server::new(capacity, refusal), noise.into_iter().cycle());
             let (mut answers, mut seconds, mut queues) = (0.0, 0.0, Vec::new());
-            while server.now < 30.0 {
+            while server.now < 40.0 {
                 let (answered, took) = server.step(capacity * 2.0, noise.next().unwrap());
-                if server.now > 15.0 {
+                // Slow servers take up to 17 seconds to work off the queue of the start.
+                if server.now > 20.0 {
                     answers += answered;
                     seconds += took;
                     queues.push(server.queue);
                 }
             }
             let possible = (1.0 - 2.0 * refusal) / (1.0 - refusal);
-            prop_assert!(answers / seconds / capacity >= possible * 0.9, "{} of {possible}", answers / seconds / capacity);
+            prop_assert!(answers / seconds / capacity >= possible * 0.95, "{} of {possible}", answers / seconds / capacity);
             queues.sort_by(f64::total_cmp);
             let most = queues[queues.len() * 95 / 100];
             prop_assert!(most <= f64::from(LIMIT) * 4.0, "{most}");
