@@ -148,7 +148,7 @@ cassandra_options() {
     java_options+=(--add-opens "$package=ALL-UNNAMED")
   done
   case ${setting[vm]} in
-    fast) java_options+=(-Xms512m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dcassandra.available_processors=2) ;;
+    fast) java_options+=(-Xms512m -Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dcassandra.available_processors=2) ;;
     measure) java_options+=(-Xms1g -Xmx1g -XX:+UseG1GC) ;;
   esac
 }
