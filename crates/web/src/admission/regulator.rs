@@ -151,7 +151,8 @@ mod tests {
                 }
             }
             let possible = (1.0 - 2.0 * refusal) / (1.0 - refusal);
-            prop_assert!(answers / seconds / capacity >= possible * 0.95, "{} of {possible}", answers / seconds / capacity);
+            let share = answers / seconds / capacity;
+            prop_assert!(share >= possible * 0.95, "{share} of {possible}");
             queues.sort_by(f64::total_cmp);
             let most = queues[queues.len() * 95 / 100];
             prop_assert!(most <= f64::from(LIMIT) * 4.0, "{most}");
