@@ -61,7 +61,7 @@ impl CqlStore {
     ) -> Result<Vec<(EntryReason, Entry)>> {
         let values = (owner.0, reason_number(reason), bucket.number(), keys);
         let rows: Vec<Columns> = self.db.rows(&table(reason, Order::Received).look_up, values).await?;
-        let entries = rows.into_iter().map(|columns| entry(columns, reason, Order::Received));
+        let entries = rows.into_iter().map(|columns| entry(&columns, reason, Order::Received));
         entries.filter_map(|found| Some(found.transpose()?.map(|entry| (reason, entry)))).collect()
     }
 

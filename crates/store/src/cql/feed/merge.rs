@@ -55,7 +55,7 @@ impl Merge<'_> {
         while let Some(&(_, number)) = self.heads.peek().filter(|(same, _)| *same == sort_key) {
             self.heads.pop();
             let Some(partition) = self.open.get_mut(number) else { continue };
-            if let Some((reason, row)) = partition.take() {
+            if let Some((reason, row)) = partition.take(self.slice.order)? {
                 match rows.iter_mut().find(|(other, _)| *other == reason) {
                     Some((_, other)) => *other = later(other.clone(), row),
                     None => rows.push((reason, row)),
@@ -65,7 +65,7 @@ impl Merge<'_> {
             if remaining > 1 {
                 partition.fill(self.store, self.slice, remaining - 1).await?;
             }
-            self.heads.extend(partition.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
+            self.heads.extend(partition.sort_key().map(|sort_key| (sort_key, number)));
         }
         Ok(rows.into_iter().map(|(_, row)| row).reduce(merge_entries))
     }
@@ -88,7 +88,7 @@ impl Merge<'_> {
             .await?;
             for partition in due {
                 let number = self.open.len();
-                self.heads.extend(partition.sort_key(self.slice.order).map(|sort_key| (sort_key, number)));
+                self.heads.extend(partition.sort_key().map(|sort_key| (sort_key, number)));
                 self.open.push(partition);
             }
         }

@@ -27,7 +27,8 @@ pub(super) struct PartitionReader {
     /// The upper bound (exclusive) and the lower bound (inclusive) of rows.
     below: SortKey,
     end: SortKey,
-    read: VecDeque<Entry>,
+    /// Decoded when they are taken: a merge of several partitions needs only some of them.
+    read: VecDeque<(SortKey, Columns)>,
     portion: usize,
     ended: bool,
 }
@@ -48,13 +49,14 @@ impl PartitionReader {
     }
 
     /// The sort key of the next row, after [`PartitionReader::fill`].
-    pub(super) fn sort_key(&self, order: Order) -> Option<SortKey> {
-        self.read.front().map(|entry| entry.sort_key(order))
+    pub(super) fn sort_key(&self) -> Option<SortKey> {
+        self.read.front().map(|(sort_key, _)| *sort_key)
     }
 
     /// Takes the next row.
-    pub(super) fn take(&mut self) -> Option<(EntryReason, Entry)> {
-        self.read.pop_front().map(|entry| (self.reason, entry))
+    pub(super) fn take(&mut self, order: Order) -> Result<Option<(EntryReason, Entry)>> {
+        let Some((_, columns)) = self.read.pop_front() else { return Ok(None) };
+        Ok(entry(&columns, self.reason, order)?.map(|row| (self.reason, row)))
     }
 
     /// Sets the size of the first portion. `remaining` is the number of rows still needed.
@@ -95,10 +97,16 @@ impl PartitionReader {
         };
         self.ended = rows.len() < portion;
         for columns in rows {
-            self.below = SortKey { time: Millis(columns.0), id: activity_id(columns.1)? };
-            let Some(entry) = entry(columns, self.reason, order)? else { continue };
-            if !matches!(self.rows, Rows::Selected) || slice.filter.selects(&entry.facet) {
-                self.read.push_back(entry);
+            let (time, id, cells) = &columns;
+            self.below = SortKey { time: Millis(*time), id: activity_id(*id)? };
+            let is_read = match self.rows {
+                Rows::Selected => entry(&columns, self.reason, order)?
+                    .is_some_and(|entry| slice.filter.selects(&entry.facet)),
+                // A row that expires has lost its cells first.
+                Rows::All | Rows::Of(_) => cells.as_ref().is_some_and(|cells| !cells.is_empty()),
+            };
+            if is_read {
+                self.read.push_back((self.below, columns));
             }
         }
         Ok(())

@@ -41,9 +41,9 @@ pub(super) fn cell(entry: &Entry, at: Position, order: Order) -> Vec<u8> {
 }
 
 /// The entry of this row alone. `None` if it has expired.
-pub(super) fn entry((time, id, cells): Columns, reason: EntryReason, order: Order) -> Result<Option<Entry>> {
-    let cells = cells.unwrap_or_default();
-    let entries = cells.iter().map(|cell| entry_of_cell(time, id, cell, reason, order));
+pub(super) fn entry((time, id, cells): &Columns, reason: EntryReason, order: Order) -> Result<Option<Entry>> {
+    let cells = cells.as_deref().unwrap_or_default();
+    let entries = cells.iter().map(|cell| entry_of_cell(*time, *id, cell, reason, order));
     Ok(entries.collect::<Result<Vec<Entry>>>()?.into_iter().reduce(later))
 }
 
@@ -170,7 +170,7 @@ mod tests {
             let id = Uuid::from_bytes(*expected.id.as_bytes());
             for (order, time) in [(Order::Received, 7), (Order::Published, -7)] {
                 let columns = (time, id, Some(vec![cell(&expected, Position(5), order)]));
-                assert_eq!(entry(columns, EntryReason::Addressed, order).unwrap(), Some(expected.clone()));
+                assert_eq!(entry(&columns, EntryReason::Addressed, order).unwrap(), Some(expected.clone()));
             }
         }
         assert_eq!(facet(&facet_name(&example(None).facet)).unwrap(), *example(None).facet);
@@ -182,7 +182,7 @@ mod tests {
         let id = Uuid::from_bytes(*expected.id.as_bytes());
         let read = |cell: &[u8]| {
             let columns = (7, id, Some(vec![cell.to_vec()]));
-            entry(columns, EntryReason::Addressed, Order::Received).unwrap().unwrap()
+            entry(&columns, EntryReason::Addressed, Order::Received).unwrap().unwrap()
         };
         let bytes = cell(&expected, Position(5), Order::Received);
         assert_eq!(read(&bytes), expected);
@@ -208,7 +208,7 @@ mod tests {
             (256, None),
         ];
         let id = Uuid::from_bytes(*example(None).id.as_bytes());
-        let read = |cells| entry((7, id, cells), EntryReason::Addressed, Order::Received).unwrap();
+        let read = |cells| entry(&(7, id, cells), EntryReason::Addressed, Order::Received).unwrap();
         for pair in rising.windows(2) {
             let [(first, prior), (last, expected)] = pair else { unreachable!() };
             let mut cells = vec![written(*first, *prior), written(*last, *expected)];

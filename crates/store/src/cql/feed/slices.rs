@@ -162,7 +162,7 @@ async fn read_bucket(
     );
     let rows: Vec<(i64, i64, Uuid, Cells)> = store.db.rows(query, values).await?;
     let entries = rows.into_iter().map(|(owner, time, id, cells)| {
-        let entry = entry((time, id, cells), EntryReason::Authored, order)?;
+        let entry = entry(&(time, id, cells), EntryReason::Authored, order)?;
         Ok(entry.map(|entry| (Uid(owner), entry)))
     });
     entries.filter_map(Result::transpose).collect()
